@@ -1,0 +1,87 @@
+"""The one door to Numba: cached compilation, and compiled functions as plain values.
+
+Two rules, both measured (see docs/decisions.md):
+
+* every compiled function goes through `jit`, so that a machine without a
+  writable cache folder still works, only slower at first use;
+* a compiled function handed to another one is wrapped in `Piece`, whose Numba
+  type is its *signature*. The loop is then compiled once per signature, kept
+  on disk across processes, and never runs a stale copy of an edited piece.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+from numba.core.types.function_type import CompileResultWAP
+from numba.types import WrapperAddressProtocol
+
+SLOW_COMPILATION_SECONDS = 0.7
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile without Python objects or the GIL; cache on disk where possible."""
+    if function is None:
+        return lambda f: jit(f, **options)
+    options = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no cache folder is writable: compile in memory
+        return numba.njit(**options)(function)
+
+
+class Piece(WrapperAddressProtocol):
+    """A jitted function fixed to one signature: a first-class value for compiled code.
+
+    Called from Python it is the plain function, so the same loop source runs
+    interpreted as well.
+    """
+
+    def __init__(self, function: Any, signature: Any) -> None:
+        function.compile(signature)
+        self.function = function
+        self._address = CompileResultWAP(function.get_compile_result(signature))
+
+    def __wrapper_address__(self) -> int:
+        return self._address.__wrapper_address__()  # type: ignore[no-any-return]
+
+    def signature(self) -> Any:
+        """The Numba signature, which is also the type of this value."""
+        return self._address.signature()
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+@contextmanager
+def announced_compilation(what: str) -> Iterator[None]:
+    """Tell the user, on stderr, when compiling `what` takes long enough to be noticed."""
+    notice = f"blockwolfe: compiling {what} (once; kept in the cache for later runs) ..."
+    timer = threading.Timer(
+        SLOW_COMPILATION_SECONDS, lambda: print(notice, file=sys.stderr, flush=True)
+    )
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def call(function: Any, is_compiled: bool, *args: Any) -> Any:
+    """Run a jitted function compiled, or its very source interpreted.
+
+    Compilation is kept apart from the run, so that only compiling is announced.
+    """
+    if not is_compiled:
+        return function.py_func(*args)
+    signature = tuple(numba.typeof(argument) for argument in args)
+    if signature not in function.overloads:
+        with announced_compilation(function.__name__.strip("_").replace("_", " ")):
+            function.compile(signature)
+    return function(*args)

@@ -1,0 +1,87 @@
+"""Every exception and warning of the library.
+
+Messages follow one pattern: what was found, what was expected, what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "BlockwolfeError",
+    "DataNotFoundError",
+    "InputError",
+    "ModelFileError",
+    "NotCertifiedWarning",
+    "OptionError",
+    "OracleError",
+    "unknown_option",
+]
+
+
+class BlockwolfeError(Exception):
+    """Base of all errors raised on purpose by this library.
+
+    >>> issubclass(InputError, BlockwolfeError)
+    True
+    """
+
+
+class InputError(BlockwolfeError, ValueError):
+    """Data that cannot be trained on or predicted from.
+
+    >>> issubclass(InputError, ValueError)
+    True
+    """
+
+
+class OptionError(BlockwolfeError, ValueError):
+    """An option with an unknown name or a value outside its range.
+
+    >>> issubclass(OptionError, ValueError)
+    True
+    """
+
+
+class OracleError(BlockwolfeError, RuntimeError):
+    """A task whose oracle breaks its contract, found while checking or training.
+
+    >>> issubclass(OracleError, RuntimeError)
+    True
+    """
+
+
+class DataNotFoundError(BlockwolfeError, FileNotFoundError):
+    """A dataset that is neither on this machine nor could be downloaded.
+
+    >>> issubclass(DataNotFoundError, FileNotFoundError)
+    True
+    """
+
+
+class ModelFileError(BlockwolfeError, ValueError):
+    """A model file that is truncated, altered, or written by a newer version.
+
+    >>> issubclass(ModelFileError, ValueError)
+    True
+    """
+
+
+class NotCertifiedWarning(ConvergenceWarning):
+    """Training stopped before the certified gap reached `tol`.
+
+    >>> issubclass(NotCertifiedWarning, ConvergenceWarning)
+    True
+    """
+
+
+def unknown_option(argument: str, found: object, valid: Iterable[str]) -> OptionError:
+    """An `OptionError` that lists the valid names.
+
+    >>> print(unknown_option("method", "sgd", ["bcfw", "fw"]))
+    method='sgd' is not known; valid: 'bcfw', 'fw'.
+    """
+    listed = ", ".join(repr(name) for name in valid)
+    return OptionError(f"{argument}={found!r} is not known; valid: {listed}.")

@@ -1,0 +1,66 @@
+"""Budgets: how long a run may go on."""
+
+from __future__ import annotations
+
+import numbers
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from blockwolfe.errors import OptionError
+
+__all__ = ["Clock", "Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Tolerance and budgets, checked; None means no limit."""
+
+    tol: float
+    max_passes: int | None
+    max_oracle_calls: int | None
+    time_limit: float | None
+
+    @classmethod
+    def checked(
+        cls, tol: Any, max_passes: Any, max_oracle_calls: Any, time_limit: Any, n_blocks: int
+    ) -> Limits:
+        """Refuse values that make no sense, before any work."""
+        if not _is_real(tol) or not tol >= 0:
+            raise OptionError(f"tol={tol!r} must be a number >= 0: the certified gap to stop at.")
+        for name, value in (("max_passes", max_passes), ("max_oracle_calls", max_oracle_calls)):
+            if value is not None and not (_is_integer(value) and value >= 0):
+                raise OptionError(f"{name}={value!r} must be an integer >= 0, or None.")
+        if max_oracle_calls is not None and max_oracle_calls < n_blocks:
+            raise OptionError(
+                f"max_oracle_calls={max_oracle_calls} is less than the number of blocks, "
+                f"{n_blocks}, which the final certificate alone needs."
+            )
+        if time_limit is not None and not (_is_real(time_limit) and time_limit > 0):
+            raise OptionError(f"time_limit={time_limit!r} must be seconds > 0, or None.")
+        return cls(float(tol), max_passes, max_oracle_calls, time_limit)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+class Clock:
+    """Seconds at work; stands still while callbacks and held-out evaluation run."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+        self._paused = 0.0
+
+    def __call__(self) -> float:
+        return time.perf_counter() - self._began - self._paused
+
+    def __enter__(self) -> None:
+        self._pause_began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._paused += time.perf_counter() - self._pause_began

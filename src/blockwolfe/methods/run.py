@@ -1,0 +1,112 @@
+"""A state at work: room for blocks to grow, the current w, gap estimates, and the averaging lag."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+from blockwolfe.methods.loop import N_TALLIES, VISITS
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.certificate import Certificate, Sweep, examine
+from blockwolfe.problem.state import State, Store, rebuild_v
+
+__all__ = ["Run"]
+
+
+class _View(NamedTuple):
+    """The arrays of a `Run` as compiled code reads and writes them."""
+
+    weight: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    capacity: np.ndarray
+    part: np.ndarray
+    mean: np.ndarray
+    lag_mean: np.ndarray
+    ell: np.ndarray
+    lag_ell: np.ndarray
+    gap: np.ndarray
+    w: np.ndarray
+    tally: np.ndarray
+
+
+@jit
+def _copy_blocks(length: Any, start: Any, new_start: Any, source: Any, target: Any) -> None:
+    for i in range(length.shape[0]):
+        for s in range(length[i]):
+            target[new_start[i] + s] = source[start[i] + s]
+
+
+class Run:
+    """Working copy of a `State`: block i has `length[i]` parts in a room of `capacity[i]`."""
+
+    def __init__(self, blocks: Blocks, state: State, lam: float, has_average: bool) -> None:
+        self.blocks, self.lam, self.has_average = blocks, lam, has_average
+        self.weight, self.bound = blocks.weight, blocks.bound
+        self.start = state.start[:-1].copy()
+        self.length = np.diff(state.start)
+        self.capacity = self.length.copy()
+        self.part, self.mean, self.ell = state.part.copy(), state.mean.copy(), state.ell.copy()
+        self.lag_mean = np.zeros(len(self.mean) if has_average else 0)
+        self.lag_ell = np.zeros(len(blocks))
+        self.w = state.v / lam
+        self.gap = np.full(len(blocks), np.inf)  # not seen yet
+        self.tally = np.zeros(N_TALLIES, dtype=np.int64)
+        self.work = blocks.work()
+
+    def view(self) -> _View | Run:
+        """What the loop takes: plain arrays when compiled, this object when interpreted."""
+        if not self.blocks.is_compiled:
+            return self
+        return _View(*(getattr(self, name) for name in _View._fields))
+
+    def make_room(self) -> None:
+        """Let every block take one more corner; blocks that are full double."""
+        is_full = self.capacity - self.length < self.bound
+        if not is_full.any():
+            return
+        self.capacity = np.where(is_full, 2 * self.length + self.bound, self.capacity)
+        new_start = np.cumsum(self.capacity) - self.capacity
+        total = int(self.capacity.sum())
+        for name in ("part", "mean", "lag_mean"):
+            source = getattr(self, name)
+            if name == "lag_mean" and not self.has_average:
+                continue
+            target = np.zeros(total, dtype=source.dtype)
+            _copy_blocks(self.length, self.start, new_start, source, target)
+            setattr(self, name, target)
+        self.start = new_start
+
+    def store(self, averaged: bool = False) -> Store:
+        """The block means as they are, or their weighted average over all visits."""
+        visits = float(self.tally[VISITS])
+        if not averaged or visits == 0:
+            return Store(self.start, self.length, self.part, self.mean, self.ell)
+        total = 0.5 * visits * (visits + 1.0)
+        mean, ell = self.mean - self.lag_mean / total, self.ell - self.lag_ell / total
+        return Store(self.start, self.length, self.part, mean, ell)
+
+    def examine(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+        """Certify; w is rebuilt (or, with averaging, left to the last iterate)."""
+        certificate, v, found = examine(
+            self.blocks, self.store(self.has_average), self.lam, self.work, keep
+        )
+        if self.has_average:
+            self.average_w = v / self.lam
+        else:
+            self.w = v / self.lam
+            self.gap = np.maximum(found.gap, 0.0)
+        return certificate, found
+
+    def state(self, averaged: bool = False) -> State:
+        """A compact copy at rest."""
+        store = self.store(averaged)
+        start = np.concatenate([[0], np.cumsum(self.length)]).astype(np.int64)
+        part = np.zeros(start[-1], dtype=np.int32)
+        mean = np.zeros(start[-1])
+        _copy_blocks(self.length, self.start, start, store.part, part)
+        _copy_blocks(self.length, self.start, start, store.mean, mean)
+        return State(start, part, mean, store.ell.copy(), rebuild_v(self.blocks, store))

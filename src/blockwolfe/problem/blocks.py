@@ -1,0 +1,164 @@
+"""A training set as blocks: a task's functions in the form that the loop calls, and block weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+
+from blockwolfe.compiled import Piece, announced_compilation
+from blockwolfe.errors import InputError, OracleError
+from blockwolfe.problem import python_task, vector_functions
+from blockwolfe.tasks.base import BlockFunctions, CompiledBlocks, CompiledOracle, Corners
+
+__all__ = ["Blocks", "Work", "make_blocks"]
+
+_VECTOR, _PARTS = types.float64[::1], types.int32[::1]
+
+
+class Work(NamedTuple):
+    """Scratch of one thread for the block algebra; `slot_of` is -1 everywhere at rest."""
+
+    part: np.ndarray
+    value: np.ndarray
+    slot_of: np.ndarray
+    delta: np.ndarray
+    theta: np.ndarray
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What solvers know of a problem.
+
+    `weight[i]` stands where SPEC (1)-(3) have 1/n: 1/n, or the share of a sample weight.
+    `bound[i]` is the most parts that a corner of block i can have (for Python tasks: has had).
+    """
+
+    functions: BlockFunctions
+    data: Any
+    n_features: int
+    n_parts: int
+    bound: np.ndarray
+    truth: Corners
+    weight: np.ndarray
+    is_compiled: bool
+    is_exact: bool
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def first(self, n_blocks: int) -> Blocks:
+        """The first few blocks, with their weights as they are."""
+        start = self.truth.start[: n_blocks + 1]
+        truth = Corners(start, self.truth.part[: start[-1]], self.truth.value[: start[-1]])
+        return replace(
+            self, bound=self.bound[:n_blocks], truth=truth, weight=self.weight[:n_blocks]
+        )
+
+    def work(self) -> Work:
+        """Fresh scratch."""
+        n_parts, n_corner = self.n_parts, max(self.n_parts, int(self.bound.max()))
+        return Work(
+            part=np.zeros(n_corner, dtype=np.int32),
+            value=np.zeros(n_corner),
+            slot_of=np.full(n_parts, -1, dtype=np.int32),
+            delta=np.zeros(n_parts),
+            theta=np.zeros(n_corner),
+        )
+
+
+def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarray) -> Blocks:
+    """Blocks of a task: compiled where the task has compiled pieces, else interpreted."""
+    made = task.compiled(X, Y) if callable(getattr(task, "compiled", None)) else None
+    is_exact = bool(getattr(task, "exact", True))
+    oracle = None if isinstance(made, CompiledBlocks) else python_task.PythonOracle(task, X, Y)
+    if isinstance(made, CompiledOracle):
+        assert oracle is not None
+        made = _blocks_of_oracle(made, oracle)
+    if isinstance(made, CompiledBlocks):
+        return Blocks(
+            functions=_as_pieces(made),
+            data=made.data,
+            n_features=made.n_features,
+            n_parts=made.n_parts,
+            bound=made.corner_size,
+            truth=_merged(made.truth, made.n_parts),
+            weight=weight,
+            is_compiled=True,
+            is_exact=is_exact,
+        )
+    if made is not None:
+        raise InputError(
+            f"task.compiled(X, Y) returned {type(made).__name__}; "
+            "expected a blockwolfe.tasks.CompiledOracle, or no such method."
+        )
+    assert oracle is not None
+    return Blocks(
+        functions=python_task.FUNCTIONS,
+        data=oracle,
+        n_features=oracle.n_features,
+        n_parts=oracle.n_features,
+        bound=oracle.bound,
+        truth=_merged(oracle.truth, oracle.n_features),
+        weight=weight,
+        is_compiled=False,
+        is_exact=is_exact,
+    )
+
+
+def _as_pieces(made: CompiledBlocks) -> BlockFunctions:
+    data = typeof(made.data)
+    f, i64, f64 = made.functions, types.int64, types.float64
+    with announced_compilation("the task's functions"):
+        return BlockFunctions(
+            score=Piece(f.score, types.void(data, i64, _VECTOR)),
+            maximize=Piece(
+                f.maximize, types.Tuple((i64, f64))(data, i64, _VECTOR, _PARTS, _VECTOR)
+            ),
+            read=Piece(f.read, types.void(data, i64, _VECTOR, _PARTS, i64, _VECTOR)),
+            sqnorm=Piece(f.sqnorm, f64(data, i64, _PARTS, _VECTOR, i64)),
+            add=Piece(f.add, types.void(data, i64, _PARTS, _VECTOR, i64, f64, _VECTOR)),
+        )
+
+
+def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) -> CompiledBlocks:
+    """A user's jitted oracle, tried once with bounds checks before it runs without."""
+    n_features, size = oracle.n_features, int(made.max_size)
+    part, value, w = np.zeros(size, dtype=np.int32), np.zeros(size), np.zeros(n_features)
+    try:
+        made.function.py_func(made.data, 0, w, part, value)
+    except IndexError as error:
+        raise OracleError(
+            f"the compiled oracle wrote outside its arrays on example 0 ({error}); "
+            f"max_size={size} must bound the number of (index, value) pairs."
+        ) from error
+    signature = types.Tuple((types.int64, types.float64))(
+        typeof(made.data), types.int64, _VECTOR, _PARTS, _VECTOR
+    )
+    with announced_compilation("your oracle"):
+        piece = Piece(made.function, signature)
+    return CompiledBlocks(
+        functions=vector_functions.FUNCTIONS,
+        data=(piece, made.data),
+        n_features=n_features,
+        n_parts=n_features,
+        corner_size=np.full(len(oracle.X), size, dtype=np.int64),
+        truth=oracle.truth,
+    )
+
+
+def _merged(corners: Corners, n_parts: int) -> Corners:
+    """The same corners with each part listed once per block, in the order first seen."""
+    n_blocks = len(corners.start) - 1
+    block = np.repeat(np.arange(n_blocks), np.diff(corners.start))
+    _, first, inverse = np.unique(
+        block * n_parts + corners.part, return_index=True, return_inverse=True
+    )
+    value = np.bincount(inverse, weights=corners.value, minlength=len(first))
+    order = np.argsort(first)
+    n_merged = np.bincount(block[first], minlength=n_blocks)
+    start = np.concatenate([[0], np.cumsum(n_merged)]).astype(np.int64)
+    return Corners(start, corners.part[first[order]], value[order])

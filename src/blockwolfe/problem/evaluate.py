@@ -1,0 +1,57 @@
+"""Looking at a model from outside: predictions, held-out loss, and a first probe of the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.errors import InputError
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.state import initial_state
+from blockwolfe.tasks.inputs import n_examples
+
+__all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
+
+
+def predict(task: Any, X: Any, w: np.ndarray) -> Any:
+    """Outputs for all of X: in one compiled call where the task has it."""
+    if callable(getattr(task, "predict", None)):
+        return task.predict(X, w)
+    return [task.decode(x, w) for x in X]
+
+
+def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
+    """Task loss of every example."""
+    if callable(getattr(task, "losses", None)):
+        return np.asarray(task.losses(Y, Y_hat))
+    return np.array([task.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
+
+
+class HeldOut:
+    """Mean task loss on data that is not trained on."""
+
+    def __init__(self, task: Any, held_out: Any) -> None:
+        if not isinstance(held_out, Sequence) or len(held_out) != 2:
+            raise InputError("held_out must be a pair (X, Y).")
+        self.task = task
+        self.X, self.Y = held_out
+        n_examples(self.X, self.Y)
+
+    def __call__(self, w: np.ndarray) -> float:
+        return float(task_losses(self.task, self.Y, predict(self.task, self.X, w)).mean())
+
+
+def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
+    """Call a foreign oracle on a few blocks at a random w, so that a wrong one fails at once.
+
+    A sweep raises when an output is worse than the truth; at w = 0 that cannot show.
+    """
+    if blocks.is_compiled and not isinstance(blocks.data, tuple):
+        return
+    few = blocks.first(min(n_probes, len(blocks)))
+    w = np.random.default_rng(0).normal(size=blocks.n_features)
+    for sign in (1.0, -1.0):
+        sweep(few, initial_state(few).store(), sign * w, few.work())

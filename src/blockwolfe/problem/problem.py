@@ -1,0 +1,110 @@
+"""The problem: a task bound to training data and sample weights."""
+
+from __future__ import annotations
+
+import numbers
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.problem.blocks import Blocks, make_blocks
+from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
+from blockwolfe.problem.python_task import check_protocol
+from blockwolfe.problem.state import State, check_state, initial_state
+from blockwolfe.tasks.inputs import n_examples
+
+__all__ = ["Problem", "certify", "check_lam"]
+
+
+class Problem:
+    """SPEC (1) for one task and training set, ready for any solver.
+
+    The given task is not changed: a task with something to learn from the data
+    (labels, vocabulary) is cloned and fitted, and `problem.task` is that clone.
+    `sample_weight` means repetition: weight 2 equals listing the example twice.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> problem
+    Problem(Multiclass(), 3 blocks, 4 weights, compiled)
+    >>> problem.primal([0.0, 0.0, 0.0, 0.0], lam=1.0)
+    1.0
+    """
+
+    def __init__(self, task: Any, X: Any, Y: Any, sample_weight: Any = None) -> None:
+        check_protocol(task)
+        n = n_examples(X, Y)
+        self.weight = _normalised_weight(sample_weight, n)
+        if callable(getattr(task, "fit", None)):
+            task = clone(task, safe=False).fit(X, Y)
+        self.task, self.X, self.Y = task, X, Y
+        self.n_effective = float(n if sample_weight is None else np.sum(sample_weight))
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __repr__(self) -> str:
+        kind = "compiled" if self.blocks.is_compiled else "interpreted"
+        return f"Problem({self.task!r}, {len(self)} blocks, {self.n_features} weights, {kind})"
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The form that solvers work on; made at first use."""
+        return make_blocks(self.task, self.X, self.Y, self.weight)
+
+    @property
+    def n_features(self) -> int:
+        """Length d of w."""
+        return self.blocks.n_features
+
+    def initial_state(self) -> State:
+        """All dual weight on the true outputs."""
+        return initial_state(self.blocks)
+
+    def primal(self, w: Any, lam: float) -> float:
+        """(1) at any w, by one oracle call per block."""
+        lam = check_lam(lam)
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        if w.shape != (self.n_features,):
+            raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
+        blocks = self.blocks
+        hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
+        return primal_value(blocks, w, hinge, lam)
+
+
+def certify(problem: Problem, state: State, lam: float) -> Certificate:
+    """An independent certificate of a state: one exact oracle call per block at one w.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> bw.certify(problem, bw.solve(problem, lam=0.1, tol=1e-6).state, lam=0.1).gap <= 1e-6
+    True
+    """
+    lam = check_lam(lam)
+    blocks = problem.blocks
+    return examine(blocks, check_state(blocks, state).store(), lam, blocks.work())[0]
+
+
+def check_lam(lam: Any) -> float:
+    """The regularisation strength as a float > 0."""
+    if isinstance(lam, bool) or not isinstance(lam, numbers.Real) or not 0 < lam < np.inf:
+        raise OptionError(f"lam={lam!r} must be a finite number > 0, for example 1/n or 0.01.")
+    return float(lam)
+
+
+def _normalised_weight(sample_weight: Any, n: int) -> np.ndarray:
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {weight.shape}; expected one weight per example, ({n},)."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InputError("sample_weight has negative, NaN or infinite entries; expected >= 0.")
+    if not weight.any():
+        raise InputError("sample_weight is zero for every example; nothing is left to train on.")
+    return weight / weight.sum()

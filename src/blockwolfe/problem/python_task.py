@@ -1,0 +1,162 @@
+"""Plain Python tasks as blocks: sparse feature vectors out of the four methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from blockwolfe.errors import InputError, OracleError
+from blockwolfe.tasks.base import BlockFunctions, Corners, Task
+
+__all__ = ["PythonOracle", "check_protocol", "sparse_features"]
+
+METHODS = ("features", "loss", "decode", "augmented_decode")
+
+
+def check_protocol(task: Any) -> None:
+    """Refuse an object that lacks one of the four methods, naming what is missing."""
+    missing = [name for name in METHODS if not callable(getattr(task, name, None))]
+    if missing:
+        raise InputError(
+            f"task {type(task).__name__} lacks {', '.join(missing)}; a task has the four methods "
+            f"{', '.join(METHODS)}. See help(blockwolfe.tasks.Task)."
+        )
+
+
+def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Indices, values and (where known) length of a feature vector in any accepted form."""
+    if isinstance(phi, tuple) and len(phi) == 2:
+        index, value = (np.asarray(a) for a in phi)
+        size = None
+        if index.ndim != 1 or index.shape != value.shape:
+            raise InputError(f"{what} returned (indices, values) of unequal or wrong shape.")
+        if len(np.unique(index)) != len(index):
+            raise InputError(f"{what} returned an index twice; add the values up first.")
+        if len(index) and index.min() < 0:
+            raise InputError(f"{what} returned a negative index.")
+    elif sp.issparse(phi):
+        row = sp.csr_array(phi.reshape(1, -1))
+        row.sum_duplicates()
+        index, value, size = row.indices, row.data, row.shape[1]
+    else:
+        dense = np.asarray(phi, dtype=np.float64)
+        if dense.ndim != 1:
+            raise InputError(
+                f"{what} returned an array of shape {dense.shape}; expected one dimension."
+            )
+        index = np.flatnonzero(dense)
+        value, size = dense[index], len(dense)
+    value = value.astype(np.float64)
+    if not np.isfinite(value).all():
+        raise InputError(f"{what} returned NaN or an infinite value.")
+    return index.astype(np.int32), value, size
+
+
+class PythonOracle:
+    """Calls the task; the `data` of the interpreted block functions."""
+
+    def __init__(self, task: Task, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.task, self.X, self.Y = task, X, Y
+        self.n_features = self._find_size()
+        self.truth = self._true_corners()
+        # Largest corner seen: the room that a visit must find in its block's store.
+        self.bound = np.full(len(X), max(1, int(np.diff(self.truth.start).max())), dtype=np.int64)
+        self._last: tuple[int, np.ndarray, Any] | None = None
+
+    def _find_size(self) -> int:
+        declared = getattr(self.task, "n_features", None)
+        if declared is not None:
+            return int(declared)
+        size = sparse_features(self.task.features(self.X[0], self.Y[0]), "features(X[0], Y[0])")[2]
+        if size is None:
+            raise InputError(
+                "features() returns (indices, values), so the length of w is unknown; "
+                "give the task an attribute n_features."
+            )
+        return size
+
+    def _true_corners(self) -> Corners:
+        corners = [self.corner(i, y) for i, y in enumerate(self.Y)]
+        start = np.concatenate([[0], np.cumsum([len(index) for index, _ in corners])])
+        part = np.concatenate([index for index, _ in corners]).astype(np.int32)
+        return Corners(start.astype(np.int64), part, np.concatenate([v for _, v in corners]))
+
+    def corner(self, i: int, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """phi(x_i, y) as distinct indices and values."""
+        index, value, size = sparse_features(
+            self.task.features(self.X[i], y), f"features() for example {i}"
+        )
+        last = int(index.max()) + 1 if len(index) else 0
+        if last > self.n_features or (size is not None and size != self.n_features):
+            raise InputError(
+                f"features() for example {i} has length {size or last}, "
+                f"but w has length {self.n_features}."
+            )
+        return index, value
+
+    def loss(self, i: int, y: Any) -> float:
+        """L_i(y), refused when it is negative or not a number."""
+        loss = float(self.task.loss(self.Y[i], y))
+        if not loss >= 0.0 or loss == float("inf"):
+            raise OracleError(
+                f"loss() for example {i} is {loss}; expected a finite number >= 0. Output: {y!r}."
+            )
+        return loss
+
+    def __call__(self, i: int, w: np.ndarray) -> Any:
+        """The task's oracle; the same block at the same w is answered from memory."""
+        if self._last is not None and self._last[0] == i and np.array_equal(self._last[1], w):
+            return self._last[2]
+        y = self.task.augmented_decode(self.X[i], self.Y[i], w)
+        self._last = None
+        return y
+
+    def remember(self, i: int, w: np.ndarray, y: Any) -> None:
+        """Keep an answer that the loop could not use yet."""
+        self._last = (i, w.copy(), y)
+
+
+def _score(data: PythonOracle, i: int, w: np.ndarray) -> None:
+    return None
+
+
+def _maximize(
+    data: PythonOracle, i: int, w: np.ndarray, part: np.ndarray, value: np.ndarray
+) -> tuple[int, float]:
+    shown = w.view()
+    shown.flags.writeable = False  # a task may look at w, not change it
+    y = data(i, shown)
+    index, values = data.corner(i, y)
+    part[: len(index)], value[: len(index)] = index, values
+    if len(index) > data.bound[i]:
+        data.bound[:] = np.maximum(data.bound, len(index))
+        data.remember(i, w, y)
+    return len(index), data.loss(i, y)
+
+
+def _read(
+    data: PythonOracle, i: int, w: np.ndarray, part: np.ndarray, size: int, out: np.ndarray
+) -> None:
+    out[:size] = w[part[:size]]
+
+
+def _sqnorm(data: PythonOracle, i: int, part: np.ndarray, delta: np.ndarray, size: int) -> float:
+    return float(np.dot(delta[:size], delta[:size]))
+
+
+def _add(
+    data: PythonOracle,
+    i: int,
+    part: np.ndarray,
+    delta: np.ndarray,
+    size: int,
+    coefficient: float,
+    out: np.ndarray,
+) -> None:
+    out[part[:size]] += coefficient * delta[:size]
+
+
+FUNCTIONS = BlockFunctions(_score, _maximize, _read, _sqnorm, _add)

@@ -1,0 +1,122 @@
+"""The dual point: for every block the mean of its corners, free of lambda (SPEC (2)-(3)).
+
+With weights alpha_i(y) on the corners z(y) of block i and mean_i = sum_y alpha_i(y) z(y),
+
+    V_i = weight_i F_i (truth_i - mean_i)        ell_i = weight_i sum_y alpha_i(y) L_i(y)
+
+A block's mean is stored sparsely over the parts that its corners have used; the true
+output's parts come first. Nothing of the length of w is ever kept per block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.compiled import call, jit
+from blockwolfe.errors import InputError
+from blockwolfe.problem.blocks import Blocks
+
+__all__ = ["State", "Store", "check_state", "dual_value", "initial_state", "rebuild_v"]
+
+
+@dataclass(frozen=True)
+class State:
+    """A feasible dual point: block i has parts start[i]:start[i+1] of `part` and `mean`.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> problem.initial_state().ell
+    array([0., 0.])
+    """
+
+    start: np.ndarray
+    part: np.ndarray
+    mean: np.ndarray
+    ell: np.ndarray
+    v: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ell)
+
+    def store(self) -> Store:
+        """The block means in the form that compiled code reads."""
+        return Store(self.start[:-1], np.diff(self.start), self.part, self.mean, self.ell)
+
+    def __repr__(self) -> str:
+        return (
+            f"State({len(self)} blocks, {len(self.v)} weights, "
+            f"{len(self.part)} parts in use, ell={self.ell.sum():.6g})"
+        )
+
+
+class Store(NamedTuple):
+    """Block means as compiled code reads them: block i has `length[i]` parts from `start[i]` on."""
+
+    start: np.ndarray
+    length: np.ndarray
+    part: np.ndarray
+    mean: np.ndarray
+    ell: np.ndarray
+
+
+def initial_state(blocks: Blocks) -> State:
+    """All weight on the true outputs: v = 0, ell = 0."""
+    truth = blocks.truth
+    return State(
+        start=truth.start.copy(),
+        part=truth.part.copy(),
+        mean=truth.value.copy(),
+        ell=np.zeros(len(blocks)),
+        v=np.zeros(blocks.n_features),
+    )
+
+
+def check_state(blocks: Blocks, state: Any) -> State:
+    """Refuse a state that belongs to another problem."""
+    if not isinstance(state, State):
+        raise InputError(
+            f"start={type(state).__name__} is not a State; pass result.state of an earlier solve."
+        )
+    truth = blocks.truth
+    fits = len(state) == len(blocks) and len(state.v) == blocks.n_features
+    if fits:
+        n_truth = np.diff(truth.start)
+        fits = bool((np.diff(state.start) >= n_truth).all())
+    if fits:
+        at = np.repeat(state.start[:-1] - truth.start[:-1], n_truth) + np.arange(len(truth.part))
+        fits = np.array_equal(state.part[at], truth.part)
+    if not fits:
+        raise InputError(
+            f"start has {len(state)} blocks and {len(state.v)} weights and does not belong to this "
+            f"problem of {len(blocks)} blocks and {blocks.n_features} weights; pass a state that "
+            "was solved on the same task, X and Y."
+        )
+    return state
+
+
+@jit
+def _accumulate(functions: Any, data: Any, weight: Any, store: Any, v: Any) -> None:
+    """V += sum_i weight_i F_i mean_i."""
+    for i in range(weight.shape[0]):
+        begin, size = store.start[i], store.length[i]
+        part, mean = store.part[begin : begin + size], store.mean[begin : begin + size]
+        functions.add(data, i, part, mean, size, weight[i], v)
+
+
+def rebuild_v(blocks: Blocks, store: Store) -> np.ndarray:
+    """v = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding."""
+    v = np.zeros(blocks.n_features)
+    of_blocks = (blocks.functions, blocks.data)
+    truth = blocks.truth
+    true_store = Store(truth.start[:-1], np.diff(truth.start), truth.part, truth.value, store.ell)
+    call(_accumulate, blocks.is_compiled, *of_blocks, blocks.weight, true_store, v)
+    call(_accumulate, blocks.is_compiled, *of_blocks, -blocks.weight, store, v)
+    return v
+
+
+def dual_value(v: np.ndarray, ell: float, lam: float) -> float:
+    """(2): D = ell - |v|^2 / (2 lam)."""
+    return float(ell - np.dot(v, v) / (2.0 * lam))

@@ -1,0 +1,45 @@
+"""Block functions for tasks that give whole feature vectors: parts are features, F_i is the identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockwolfe.compiled import jit
+from blockwolfe.tasks.base import BlockFunctions
+
+
+@jit
+def score(data: Any, i: int, w: Any) -> None:
+    """Nothing to prepare: theta is w."""
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """The user's own oracle, which is the first entry of `data`."""
+    return data[0](data[1], i, w, part, value)  # type: ignore[no-any-return]
+
+
+@jit
+def read(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
+    """theta[p] = w[p]."""
+    for s in range(size):
+        out[s] = w[part[s]]
+
+
+@jit
+def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
+    """|delta|^2."""
+    total = 0.0
+    for s in range(size):
+        total += delta[s] * delta[s]
+    return total
+
+
+@jit
+def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
+    """Out += coefficient * delta at the parts' own places."""
+    for s in range(size):
+        out[part[s]] += coefficient * delta[s]
+
+
+FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add)

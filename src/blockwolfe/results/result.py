@@ -1,0 +1,70 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.state import State
+from blockwolfe.results.status import Status
+from blockwolfe.results.trace import Trace
+
+__all__ = ["Counts", "Result"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much work was done; `effective_passes` counts oracle calls, certificates included.
+
+    >>> Counts(n_blocks=10, visits=30, oracle_calls=30, certificate_calls=20).effective_passes
+    5.0
+    """
+
+    n_blocks: int
+    visits: int = 0
+    steps: int = 0
+    oracle_calls: int = 0
+    certificate_calls: int = 0
+
+    @property
+    def effective_passes(self) -> float:
+        """Oracle calls, certificate passes included, per block."""
+        return (self.oracle_calls + self.certificate_calls) / self.n_blocks
+
+
+@dataclass(frozen=True)
+class Result:
+    """Weights, certificate, and how they were reached.
+
+    `w`, `state` and `certificate` belong together: with averaging they are those of the
+    weighted average, and `last_state` is the last iterate, from which a run can go on.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> bw.solve(problem, lam=0.1, tol=1e-6).status.name
+    'CERTIFIED'
+    """
+
+    w: np.ndarray
+    certificate: Certificate
+    status: Status
+    trace: Trace
+    state: State
+    last_state: State
+    counts: Counts
+    seconds: float
+    lam: float
+    tol: float
+    method: Any
+
+    @property
+    def message(self) -> str:
+        """The ending in one sentence, with gap and tolerance."""
+        kind = "gap" if self.certificate.exact else "estimated gap"
+        return f"{self.status.sentence} ({kind} {self.certificate.gap:.3g}, tol {self.tol:.3g})"
+
+    def __repr__(self) -> str:
+        return f"Result({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"

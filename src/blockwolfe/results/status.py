@@ -1,0 +1,29 @@
+"""How a run ended, each ending with its sentence."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Status"]
+
+
+class Status(Enum):
+    """Why the solver stopped; `status.sentence` says it in words.
+
+    >>> Status.CERTIFIED.sentence
+    'The certified gap is at most tol.'
+    """
+
+    CERTIFIED = "The certified gap is at most tol."
+    MAX_PASSES = "Stopped at max_passes before the gap reached tol."
+    MAX_ORACLE_CALLS = "Stopped at max_oracle_calls before the gap reached tol."
+    TIME_LIMIT = "Stopped at time_limit before the gap reached tol."
+    STOPPED_BY_CALLBACK = "A callback asked to stop."
+    INTERRUPTED = "Interrupted from the keyboard; the state so far is kept and can be resumed."
+    STALLED = "No step gains any more: the gap is at the limit of floating-point precision."
+    INEXACT_ORACLE = "The oracle is not exact, so the gap is an estimate and certifies nothing."
+
+    @property
+    def sentence(self) -> str:
+        """The ending in words."""
+        return self.value

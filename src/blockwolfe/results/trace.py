@@ -1,0 +1,88 @@
+"""The history of a run as a table with fixed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Trace", "TraceRow"]
+
+_NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """One row; numbers that were not measured at that point are NaN.
+
+    `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether
+    the oracle was exact in it). `oracle_calls` counts calls made for steps, `certificate_calls`
+    those of certificate passes. `oracle_seconds` is measured for Python oracles; for compiled
+    ones it is the number of calls times the mean call of the certificate passes so far.
+
+    >>> TraceRow(passes=1).passes
+    1
+    """
+
+    passes: int = 0
+    visits: int = 0
+    oracle_calls: int = 0
+    certificate_calls: int = 0
+    cache_hits: int = 0
+    seconds: float = 0.0
+    oracle_seconds: float = _NAN
+    primal: float = _NAN
+    dual: float = _NAN
+    gap: float = _NAN
+    gap_estimate: float = _NAN
+    exact: bool = False
+    n_active: float = _NAN
+    held_out_loss: float = _NAN
+
+
+class Trace:
+    """Rows of a run; ``trace["gap"]`` is a column as an array.
+
+    >>> trace = Trace([TraceRow(passes=0), TraceRow(passes=1, dual=0.5)])
+    >>> trace["dual"]
+    array([nan, 0.5])
+    """
+
+    columns = tuple(field.name for field in fields(TraceRow))
+
+    def __init__(self, rows: Any = ()) -> None:
+        self._rows: list[TraceRow] = list(rows)
+
+    def append(self, row: TraceRow) -> None:
+        """Add a row at the end."""
+        self._rows.append(row)
+
+    def replace_last(self, row: TraceRow) -> None:
+        """Put a fuller row in place of the last one."""
+        self._rows[-1] = row
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[TraceRow]:
+        return iter(self._rows)
+
+    def __getitem__(self, key: str | int) -> Any:
+        if isinstance(key, str):
+            return np.array([getattr(row, key) for row in self._rows])
+        return self._rows[key]
+
+    def to_dict(self) -> dict[str, np.ndarray]:
+        """Columns as arrays."""
+        return {name: self[name] for name in self.columns}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame (pandas must be installed)."""
+        import pandas  # type: ignore[import-untyped]
+
+        return pandas.DataFrame([asdict(row) for row in self._rows])
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} rows: {', '.join(self.columns)})"

@@ -1,0 +1,107 @@
+"""Label sequences scored by position and by neighbouring pair: exact maximum by Viterbi.
+
+    score(y) = sum_t unary[t, y_t] + sum_t transition[y_t, y_{t+1}]
+
+Start and end scores are part of `unary[0]` and `unary[-1]`. A label that is not
+allowed at a position has the score `FORBIDDEN` there: large but finite, so that
+compiled arithmetic stays defined.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+
+__all__ = ["FORBIDDEN", "enumerate_outputs", "maximize", "maximize_into", "score"]
+
+FORBIDDEN = -1e200
+
+
+@jit
+def maximize_into(unary: Any, transition: Any, best: Any, labels: Any) -> None:
+    """Write the best label sequence into `labels`; ties go to the lowest label.
+
+    `best` is scratch of at least the shape of `unary`: best[t, k] is the score of
+    the best prefix that ends in label k at position t. The forward sweep takes
+    maxima only; the argmax is recomputed along the one path that is followed back.
+    """
+    n_positions, n_labels = unary.shape
+    for k in range(n_labels):
+        best[0, k] = unary[0, k]
+    for t in range(1, n_positions):
+        before, now, here = best[t - 1], best[t], unary[t]
+        for k in range(n_labels):
+            now[k] = before[0] + transition[0, k]
+        for j in range(1, n_labels):
+            prefix, row = before[j], transition[j]
+            for k in range(n_labels):
+                candidate = prefix + row[k]
+                now[k] = candidate if candidate > now[k] else now[k]
+        for k in range(n_labels):
+            now[k] += here[k]
+    _follow_back(transition, best, n_positions, n_labels, labels)
+
+
+@jit
+def _follow_back(transition: Any, best: Any, n_positions: int, n_labels: int, labels: Any) -> None:
+    last = n_positions - 1
+    label = 0
+    for k in range(1, n_labels):
+        if best[last, k] > best[last, label]:
+            label = k
+    labels[last] = label
+    for t in range(last - 1, -1, -1):
+        following = label
+        label = 0
+        top = best[t, 0] + transition[0, following]
+        for j in range(1, n_labels):
+            candidate = best[t, j] + transition[j, following]
+            if candidate > top:
+                top = candidate
+                label = j
+        labels[t] = label
+
+
+def maximize(unary: Any, transition: Any, allowed: Any = None) -> np.ndarray:
+    """Best label sequence for `unary` (T, K), `transition` (K, K), `allowed` (T, K) or None.
+
+    >>> maximize(np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([0, 0])
+    """
+    unary = np.array(unary, dtype=np.float64)
+    if allowed is not None:
+        unary[~np.asarray(allowed, dtype=bool)] = FORBIDDEN
+    labels = np.empty(len(unary), dtype=np.int64)
+    transition = np.ascontiguousarray(transition, dtype=np.float64)
+    maximize_into(unary, transition, np.empty_like(unary), labels)
+    return labels
+
+
+def score(unary: Any, transition: Any, labels: Any) -> float:
+    """Score of one label sequence.
+
+    >>> score(np.array([[1.0, 0.0], [0.0, 0.5]]), np.eye(2), [0, 1])
+    1.5
+    """
+    labels = np.asarray(labels)
+    along = np.asarray(unary)[np.arange(len(labels)), labels].sum()
+    return float(along + np.asarray(transition)[labels[:-1], labels[1:]].sum())
+
+
+def enumerate_outputs(
+    n_positions: int, n_labels: int, allowed: Any = None
+) -> Iterator[tuple[int, ...]]:
+    """Every (allowed) label sequence, for checks on small problems.
+
+    >>> list(enumerate_outputs(2, 2))
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
+    """
+    choices: list[Any] = [range(n_labels)] * n_positions
+    if allowed is not None:
+        choices = [np.flatnonzero(row).tolist() for row in np.asarray(allowed)]
+    yield from itertools.product(*choices)

@@ -1,0 +1,18 @@
+"""Tasks: structure x features x loss."""
+
+from blockwolfe.tasks.base import CompiledOracle, Task
+from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.inputs import Masked
+from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
+from blockwolfe.tasks.multiclass import Multiclass
+
+__all__ = [
+    "Chain",
+    "CompiledOracle",
+    "CostMatrix",
+    "Hamming",
+    "Masked",
+    "Multiclass",
+    "Task",
+    "ZeroOne",
+]

@@ -1,0 +1,111 @@
+"""Sequence labelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.features.emissions import Tokens
+from blockwolfe.tasks.inputs import is_token_dicts, sequence_tokens, split_masks
+from blockwolfe.tasks.labels import flatten
+from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
+from blockwolfe.tasks.sequence import SequenceTask
+
+__all__ = ["Chain"]
+
+
+class Chain(SequenceTask):
+    """Label sequences: emission, transition, label bias, first and last bias, each switchable.
+
+    X is a list of (length, features) arrays or sparse matrices, or a list of lists of token
+    dicts (see `TokenVectorizer`); entries may be wrapped in `Masked`. Y is a list of equally
+    long label sequences, strings or integers.
+
+    Parameters
+    ----------
+    n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
+    labels : the label set itself, in the order wanted.
+    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    emission, transition, bias, first, last : which groups of weights the model has.
+    min_count : for token dicts, how often a feature must occur in training to be kept.
+
+    >>> import blockwolfe as bw
+    >>> X = [[{"w": "the"}, {"w": "cat"}], [{"w": "cat"}]]
+    >>> svm = bw.StructuredSVM(Chain(), lam=0.1, tol=1e-6).fit(X, [["D", "N"], ["N"]])
+    >>> [list(map(str, y)) for y in svm.predict([[{"w": "the"}, {"w": "dog"}]])]
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        emission: bool = True,
+        transition: bool = True,
+        bias: bool = True,
+        first: bool = True,
+        last: bool = True,
+        min_count: int = 1,
+    ) -> None:
+        self.n_labels = n_labels
+        self.labels = labels
+        self.task_loss = task_loss
+        self.emission = emission
+        self.transition = transition
+        self.bias = bias
+        self.first = first
+        self.last = last
+        self.min_count = min_count
+
+    def _learn_inputs(self, X: Any) -> None:
+        features, _ = split_masks(X, len(self.classes_))
+        self.vectorizer_ = None
+        if self.emission and is_token_dicts(features):
+            self.vectorizer_ = TokenVectorizer(self.min_count).fit(features)
+
+    def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
+        if not len(X):
+            raise InputError("X is empty; expected at least one sequence.")
+        features, allowed = split_masks(X, len(self.classes_))
+        if not self.emission:
+            return _bare_positions(features), 0, allowed
+        if self.vectorizer_ is not None:
+            features = self.vectorizer_.transform(features)
+        tokens, n_features = sequence_tokens(features)
+        return tokens, n_features, allowed
+
+    def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        return flatten(Y)
+
+    def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> list[np.ndarray]:
+        return np.split(labels, offset[1:-1])
+
+    def _groups(self) -> dict[str, bool]:
+        groups = {name: getattr(self, name) for name in ("bias", "first", "last", "transition")}
+        for name, value in {"emission": self.emission, **groups}.items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise OptionError(f"{name}={value!r} must be True or False.")
+        return groups
+
+    def _checked_loss(self) -> Loss:
+        loss = as_loss(self.task_loss)
+        if isinstance(loss, ZeroOne):
+            raise OptionError(
+                "task_loss='zero_one' on whole sequences is not a sum over positions, so Viterbi "
+                "cannot maximise it; use 'hamming' (optionally Hamming(normalize=False))."
+            )
+        return loss
+
+
+def _bare_positions(features: list[Any]) -> Tokens:
+    length = [x.shape[0] if hasattr(x, "shape") else len(x) for x in features]
+    if 0 in length:
+        raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
+    offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    nothing = np.zeros(0)
+    return Tokens(np.zeros(offset[-1] + 1, dtype=np.int64), nothing.astype(np.int32), nothing, offset)

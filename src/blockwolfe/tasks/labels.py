@@ -1,0 +1,96 @@
+"""Labels of any kind to numbers 0..K-1 and back, with errors that say where a bad label stands."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.errors import InputError, OptionError
+
+__all__ = ["encode", "find", "find_classes", "flatten"]
+
+
+def find_classes(flat: np.ndarray, n_labels: Any, labels: Any) -> np.ndarray:
+    """The label set: given as `labels`, or 0..n_labels-1, or what occurs in the data."""
+    if labels is not None:
+        if n_labels is not None and n_labels != len(labels):
+            raise OptionError(f"n_labels={n_labels} but {len(labels)} labels are given; give one.")
+        classes = np.array(list(labels))
+        if len(np.unique(classes)) != len(classes):
+            raise OptionError("labels has repeated entries; expected each label once.")
+        return classes
+    if n_labels is not None:
+        if isinstance(n_labels, bool) or not isinstance(n_labels, numbers.Integral) or n_labels < 1:
+            raise OptionError(f"n_labels={n_labels!r} must be an integer >= 1.")
+        return np.arange(int(n_labels))
+    return np.unique(flat)
+
+
+def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """All labels of all sequences end to end, and where each sequence begins."""
+    arrays = [_one_sequence(y, i) for i, y in enumerate(Y)]
+    kinds = {"string" if array.dtype.kind == "U" else "integer" for array in arrays}
+    if len(kinds) > 1:
+        i = next(i for i, a in enumerate(arrays) if a.dtype.kind != arrays[0].dtype.kind)
+        raise InputError(
+            f"Y[{i}] has labels like {arrays[i][0].item()!r} and Y[0] like "
+            f"{arrays[0][0].item()!r}; labels must be all strings or all integers."
+        )
+    offset = np.concatenate([[0], np.cumsum([len(array) for array in arrays])]).astype(np.int64)
+    return np.concatenate(arrays), offset
+
+
+def _one_sequence(y: Any, i: int) -> np.ndarray:
+    if isinstance(y, str) or not hasattr(y, "__len__") or not hasattr(y, "__getitem__"):
+        raise InputError(
+            f"Y[{i}] is {y!r} of type {type(y).__name__}; expected a sequence of labels, "
+            "one per position of X."
+        )
+    if not len(y):
+        raise InputError(f"Y[{i}] is empty; every sequence needs at least one position.")
+    array = np.asarray(y)
+    if array.dtype.kind == "O" and all(isinstance(label, str) for label in y):
+        array = array.astype(str)
+    # numpy turns a mixture such as ["a", 1] into strings without a word
+    is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
+    if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:
+        raise InputError(
+            f"Y[{i}] is {y!r}; labels must be all strings or all integers, one per position."
+        )
+    return array
+
+
+def find(flat: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Index of each label in `classes`, and whether it is there at all."""
+    if (flat.dtype.kind in "US") != (classes.dtype.kind in "US"):
+        return np.zeros(len(flat), dtype=np.int32), np.zeros(len(flat), dtype=bool)
+    order = np.argsort(classes, kind="stable")
+    ranked = classes[order]
+    at = np.minimum(np.searchsorted(ranked, flat), len(ranked) - 1)
+    return order[at].astype(np.int32), ranked[at] == flat
+
+
+def encode(flat: np.ndarray, classes: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+    """Index of each label in `classes`; an unknown one is an error that says where it is."""
+    codes, is_known = find(flat, classes)
+    if not is_known.all():
+        bad = int(np.flatnonzero(~is_known)[0])
+        raise InputError(f"{_place(bad, offset)} is {flat[bad].item()!r}, {_expectation(classes)}")
+    return codes
+
+
+def _place(position: int, offset: np.ndarray | None) -> str:
+    if offset is None:
+        return f"Y[{position}]"
+    i = int(np.searchsorted(offset, position, side="right")) - 1
+    return f"Y[{i}][{position - offset[i]}]"
+
+
+def _expectation(classes: np.ndarray) -> str:
+    if classes.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
+        return f"outside the labels 0..{len(classes) - 1}. Check n_labels or the labels."
+    shown = ", ".join(repr(c.item()) for c in classes[:8]) + (", ..." if len(classes) > 8 else "")
+    return f"not one of the {len(classes)} labels {shown}. Check the spelling, or pass labels=[...]."

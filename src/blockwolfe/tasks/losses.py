@@ -1,0 +1,136 @@
+"""Task losses that are sums over positions: a cost matrix, a scale, and nothing else.
+
+    L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero diagonal
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_class_weight
+
+from blockwolfe.errors import InputError, OptionError, unknown_option
+
+__all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss"]
+
+
+class Loss(BaseEstimator):
+    """Base of the losses; use `ZeroOne`, `Hamming` or `CostMatrix`.
+
+    >>> Hamming().scale(4)
+    0.25
+    """
+
+    class_weight: Any = None
+    normalize: bool = True
+
+    def base_cost(self, n_labels: int) -> np.ndarray:
+        """Cost of each (true, predicted) pair of labels before class weights."""
+        return 1.0 - np.eye(n_labels)
+
+    def scale(self, length: Any) -> Any:
+        """Factor on the summed cost of a sequence."""
+        return 1.0 / length if self.normalize else np.ones_like(length, dtype=np.float64)
+
+    def cost(self, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Cost matrix over `classes`, given the encoded labels of the training set."""
+        cost = np.asarray(self.base_cost(len(classes)), dtype=np.float64)
+        weight = _class_weight(self.class_weight, classes, labels)
+        return np.ascontiguousarray(cost * weight[:, None])
+
+
+class ZeroOne(Loss):
+    """1 for any wrong label, 0 for the right one; for single labels.
+
+    ``class_weight``: None, "balanced", or a dict from label to the cost of missing it.
+
+    >>> ZeroOne().base_cost(2)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    def __init__(self, class_weight: Any = None) -> None:
+        self.class_weight = class_weight
+
+
+class Hamming(Loss):
+    """Share of wrong positions (``normalize=True``, the default) or their number.
+
+    >>> Hamming(normalize=False).scale(np.array([3, 5]))
+    array([1., 1.])
+    """
+
+    def __init__(self, normalize: bool = True, class_weight: Any = None) -> None:
+        self.normalize = normalize
+        self.class_weight = class_weight
+
+
+class CostMatrix(Loss):
+    """``costs[j][k]`` for predicting label k where j is true, in the order of the task's labels.
+
+    Summed over positions, and divided by their number when ``normalize``.
+
+    >>> CostMatrix([[0, 1], [5, 0]]).base_cost(2)
+    array([[0., 1.],
+           [5., 0.]])
+    """
+
+    def __init__(self, costs: Any, normalize: bool = True, class_weight: Any = None) -> None:
+        self.costs = costs
+        self.normalize = normalize
+        self.class_weight = class_weight
+
+    def base_cost(self, n_labels: int) -> np.ndarray:
+        """The matrix, checked."""
+        try:
+            costs = np.array(self.costs, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"costs is not a matrix of numbers: {error}.") from error
+        if costs.shape != (n_labels, n_labels):
+            raise OptionError(
+                f"costs has shape {costs.shape}; expected ({n_labels}, {n_labels}), "
+                "a row and a column per label."
+            )
+        if not np.isfinite(costs).all() or (costs < 0).any() or np.diag(costs).any():
+            raise OptionError("costs must be finite and >= 0, with zeros on the diagonal.")
+        return costs
+
+
+_NAMED = {"zero_one": ZeroOne, "hamming": Hamming}
+
+
+def as_loss(loss: Any) -> Loss:
+    """A loss from its name, a matrix, or itself.
+
+    >>> as_loss("hamming")
+    Hamming()
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        if loss not in _NAMED:
+            raise unknown_option("loss", loss, _NAMED)
+        return _NAMED[loss]()
+    return CostMatrix(loss)
+
+
+def _class_weight(class_weight: Any, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise unknown_option("class_weight", class_weight, ["balanced"])
+        present = np.unique(labels)
+        weight = np.ones(len(classes))
+        weight[present] = compute_class_weight("balanced", classes=present, y=labels)
+        return weight
+    known = list(classes)
+    unknown = [label for label in class_weight if label not in known]
+    if unknown:
+        raise OptionError(f"class_weight has the label {unknown[0]!r}, which is not among {known}.")
+    weight = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InputError("class_weight has a negative, NaN or infinite weight; expected >= 0.")
+    return weight

@@ -1,0 +1,64 @@
+"""Multiclass classification: one label per example (Crammer and Singer)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from blockwolfe.features.emissions import Tokens
+from blockwolfe.tasks.inputs import table_tokens
+from blockwolfe.tasks.sequence import SequenceTask
+
+__all__ = ["Multiclass"]
+
+
+class Multiclass(SequenceTask):
+    """One label per example; X is a 2-d array or sparse matrix, Y a list of labels.
+
+    Parameters
+    ----------
+    n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
+    labels : the label set itself, in the order wanted.
+    task_loss : "zero_one", a cost matrix, or a `ZeroOne` / `CostMatrix` object.
+    bias : a weight per label that does not depend on x (regularised like the others).
+
+    >>> import blockwolfe as bw
+    >>> svm = bw.StructuredSVM(Multiclass(), lam=0.1, tol=1e-6)
+    >>> svm.fit([[0.0], [1.0], [2.0]], ["low", "high", "high"]).predict([[3.0]])
+    array(['high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        task_loss: Any = "zero_one",
+        bias: bool = True,
+    ) -> None:
+        self.n_labels = n_labels
+        self.labels = labels
+        self.task_loss = task_loss
+        self.bias = bias
+
+    def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
+        tokens, n_features = table_tokens(X)
+        return tokens, n_features, np.zeros((0, len(self.classes_)), dtype=np.bool_)
+
+    def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        flat = column_or_1d(Y, warn=True)
+        check_classification_targets(flat)
+        return flat, np.arange(len(flat) + 1)
+
+    def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        return labels
+
+    def _groups(self) -> dict[str, bool]:
+        return {"bias": bool(self.bias), "first": False, "last": False, "transition": False}
+
+    def _single(self, x: Any) -> Any:
+        return x.reshape(1, -1) if sp.issparse(x) else np.reshape(np.asarray(x), (1, -1))

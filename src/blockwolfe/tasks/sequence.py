@@ -1,0 +1,236 @@
+"""The common body of `Chain` and `Multiclass`: label-indicator features, position losses, exact decoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError
+from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
+from blockwolfe.tasks import sequence_functions
+from blockwolfe.tasks.base import CompiledBlocks, Corners
+from blockwolfe.tasks.labels import encode, find, find_classes
+from blockwolfe.tasks.losses import CostMatrix, Loss, as_loss
+from blockwolfe.tasks.sequence_functions import SequenceData
+
+__all__ = ["SequenceTask"]
+
+
+@jit
+def _decode_all(data: Any, w: Any, out: Any) -> None:
+    for i in range(data.tokens.offset.shape[0] - 1):
+        begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
+        sequence_functions.score(data, i, w)
+        sequence_functions.decode(data, i, w, data.theta[: end - begin])
+        out[begin:end] = data.path[: end - begin]
+
+
+@jit
+def _true_parts(data: Any, start: Any, part: Any, value: Any) -> None:
+    for i in range(start.shape[0] - 1):
+        labels = data.labels[data.tokens.offset[i] : data.tokens.offset[i + 1]]
+        sequence_functions.parts_of(data.layout, labels, part[start[i] :], value[start[i] :])
+
+
+class SequenceTask(BaseEstimator):
+    """Base class; subclasses say how X and Y are read and which weights exist.
+
+    The option is called `task_loss` because ``loss`` is one of the four methods of a task.
+    """
+
+    exact = True
+    n_labels: Any
+    labels: Any
+    task_loss: Any
+
+    # -- what subclasses say -------------------------------------------------------------
+
+    def _learn_inputs(self, X: Any) -> None:
+        """Fit whatever turns X into numbers."""
+
+    def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
+        """Positions, number of features, and allowed labels (no rows: all allowed)."""
+        raise NotImplementedError
+
+    def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """All labels end to end, and where each example begins."""
+        raise NotImplementedError
+
+    def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> Any:
+        """Labels end to end, as the outputs that users expect."""
+        raise NotImplementedError
+
+    def _groups(self) -> dict[str, bool]:
+        """Which groups of weights exist (see `Layout`)."""
+        raise NotImplementedError
+
+    def _checked_loss(self) -> Loss:
+        return as_loss(self.task_loss)
+
+    # -- learning the label set and the layout of w -----------------------------------
+
+    def fit(self, X: Any, Y: Any) -> SequenceTask:
+        """Learn labels, vocabulary and cost matrix; trains nothing."""
+        self.loss_ = self._checked_loss()
+        flat, _ = self._flat_labels(Y)
+        self.classes_ = find_classes(flat, self.n_labels, self.labels)
+        self._learn_inputs(X)
+        tokens, self.n_features_in_, allowed = self._tokens(X)
+        codes = self._codes(Y, tokens, allowed)
+        self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
+        self.cost_ = self.loss_.cost(self.classes_, codes)
+        return self
+
+    def _codes(self, Y: Any, tokens: Tokens, allowed: np.ndarray) -> np.ndarray:
+        """True labels as numbers, after checking them against X and the masks."""
+        flat, offset = self._flat_labels(Y)
+        if not np.array_equal(offset, tokens.offset):
+            _raise_unequal(np.diff(tokens.offset), np.diff(offset))
+        codes = encode(flat, self.classes_, offset)
+        if len(allowed):
+            _check_truth_allowed(codes, allowed, offset)
+        return codes
+
+    @property
+    def n_features(self) -> int:
+        """Length of w."""
+        return int(self.layout_.size)
+
+    # -- compiled form -----------------------------------------------------------------
+
+    def compiled(self, X: Any, Y: Any) -> CompiledBlocks:
+        """The training set for the compiled loop."""
+        data = self._data(X, Y)
+        longest = data.theta.shape[0]
+        length = np.diff(data.tokens.offset)
+        has_transition = data.layout.transition >= 0
+        corner_size = 2 * length - 1 if has_transition else length
+        start = np.concatenate([[0], np.cumsum(corner_size)]).astype(np.int64)
+        truth = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
+        _true_parts(data, *truth)
+        n_labels = data.layout.n_labels
+        return CompiledBlocks(
+            functions=sequence_functions.FUNCTIONS,
+            data=data,
+            n_features=data.layout.size,
+            n_parts=longest * n_labels + (n_labels**2 if has_transition else 0),
+            corner_size=corner_size,
+            truth=truth,
+        )
+
+    def _data(self, X: Any, Y: Any = None) -> SequenceData:
+        tokens, n_features, allowed = self._tokens(X)
+        self._check_n_features(n_features)
+        n_labels = len(self.classes_)
+        length = np.diff(tokens.offset)
+        longest = int(length.max())
+        if Y is None:
+            codes = np.zeros(tokens.offset[-1], dtype=np.int32)
+            gram, gram_start = np.zeros(0), np.full(len(length), -1, dtype=np.int64)
+        else:
+            codes = self._codes(Y, tokens, allowed)
+            gram, gram_start = gram_matrices(tokens, self.layout_)
+        needs_buffer = Y is not None and bool((gram_start < 0).any())
+        return SequenceData(
+            tokens=tokens,
+            layout=self.layout_,
+            labels=codes,
+            cost=self.cost_,
+            scale=np.asarray(self.loss_.scale(length), dtype=np.float64),
+            allowed=allowed,
+            gram=gram,
+            gram_start=gram_start,
+            theta=np.zeros((longest, n_labels)),
+            augmented=np.zeros((longest, n_labels)),
+            best=np.zeros((longest, n_labels)),
+            grid=np.zeros((longest, n_labels)),
+            support=np.zeros(n_labels, dtype=np.int64),
+            path=np.zeros(longest, dtype=np.int64),
+            buffer=np.zeros(self.layout_.size if needs_buffer else 0),
+        )
+
+    def _check_n_features(self, n_features: int) -> None:
+        if n_features != self.n_features_in_:
+            raise InputError(
+                f"X has {n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input, as in training."
+            )
+
+    # -- prediction and loss -------------------------------------------------------------
+
+    def predict(self, X: Any, w: np.ndarray) -> Any:
+        """Best outputs for all of X at w."""
+        data = self._data(X)
+        codes = np.zeros(len(data.labels), dtype=np.int64)
+        _decode_all(data, np.ascontiguousarray(w, dtype=np.float64), codes)
+        return self._outputs(self.classes_[codes], data.tokens.offset)
+
+    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
+        """Task loss of each example; a true label that training never saw counts as missed."""
+        (truth, offset), (guess, guess_offset) = self._flat_labels(Y), self._flat_labels(Y_hat)
+        if not np.array_equal(offset, guess_offset):
+            _raise_unequal(np.diff(guess_offset), np.diff(offset))
+        known, is_known = find(truth, self.classes_)
+        if isinstance(self.loss_, CostMatrix):
+            encode(truth, self.classes_, offset)  # no cost is defined for an unknown label
+        cost = np.where(is_known, self.cost_[known, encode(guess, self.classes_, offset)], 1.0)
+        return np.add.reduceat(cost, offset[:-1]) * self.loss_.scale(np.diff(offset))
+
+    # -- the four methods, one example at a time -------------------------------------------
+
+    def _single(self, x: Any) -> Any:
+        return [x]
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y)."""
+        data = self._data(self._single(x), [y])
+        part, value = _corner_scratch(data)
+        size = sequence_functions.parts_of(data.layout, data.labels, part, value)
+        phi = np.zeros(self.layout_.size)
+        sequence_functions.add(data, 0, part, value, size, 1.0, phi)
+        return phi
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """L(y, y_hat)."""
+        return float(self.losses([y], [y_hat])[0])
+
+    def decode(self, x: Any, w: np.ndarray) -> Any:
+        """Best output for x at w."""
+        return self.predict(self._single(x), w)[0]
+
+    def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
+        """Best output for L(y, .) + <w, phi(x, .)>."""
+        data = self._data(self._single(x), [y])
+        w = np.array(w, dtype=np.float64)
+        sequence_functions.score(data, 0, w)
+        sequence_functions.maximize(data, 0, w, *_corner_scratch(data))
+        return self._outputs(self.classes_[data.path], data.tokens.offset)[0]
+
+
+def _corner_scratch(data: SequenceData) -> tuple[np.ndarray, np.ndarray]:
+    size = 2 * len(data.labels)
+    return np.zeros(size, dtype=np.int32), np.zeros(size)
+
+
+def _raise_unequal(length_x: np.ndarray, length_y: np.ndarray) -> None:
+    if len(length_x) != len(length_y):
+        raise InputError(f"X has {len(length_x)} examples and Y has {len(length_y)}.")
+    i = int(np.flatnonzero(length_x != length_y)[0])
+    raise InputError(
+        f"X[{i}] has {length_x[i]} positions and Y[{i}] has {length_y[i]} labels; "
+        "expected one label per position."
+    )
+
+
+def _check_truth_allowed(codes: np.ndarray, allowed: np.ndarray, offset: np.ndarray) -> None:
+    is_allowed = allowed[np.arange(len(codes)), codes]
+    if not is_allowed.all():
+        position = int(np.flatnonzero(~is_allowed)[0])
+        i = int(np.searchsorted(offset, position, side="right")) - 1
+        raise InputError(
+            f"the true label of X[{i}] at position {position - offset[i]} is not among its "
+            "allowed labels; correct the mask or the label."
+        )
