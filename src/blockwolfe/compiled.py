@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numba
+from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.core.types.function_type import CompileResultWAP
-from numba.types import WrapperAddressProtocol
 
 SLOW_COMPILATION_SECONDS = 0.7
 
@@ -35,7 +36,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return numba.njit(**options)(function)
 
 
-class Piece(WrapperAddressProtocol):
+class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
     Called from Python it is the plain function, so the same loop source runs
@@ -45,14 +46,12 @@ class Piece(WrapperAddressProtocol):
     def __init__(self, function: Any, signature: Any) -> None:
         function.compile(signature)
         self.function = function
-        self._address = CompileResultWAP(function.get_compile_result(signature))
+        self._compiled = CompileResultWAP(function.get_compile_result(signature))
+        self._address = self._compiled.__wrapper_address__()
+        self._numba_type_ = numba.types.FunctionType(self._compiled.signature())
 
     def __wrapper_address__(self) -> int:
-        return self._address.__wrapper_address__()  # type: ignore[no-any-return]
-
-    def signature(self) -> Any:
-        """The Numba signature, which is also the type of this value."""
-        return self._address.signature()
+        return self._address  # type: ignore[no-any-return]
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -68,20 +67,28 @@ def announced_compilation(what: str) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with warnings.catch_warnings():
+            # Functions as values have been "experimental" in Numba for years; our tests watch them.
+            warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+            yield
     finally:
         timer.cancel()
 
 
-def call(function: Any, is_compiled: bool, *args: Any) -> Any:
-    """Run a jitted function compiled, or its very source interpreted.
+_compiled_for: set[tuple[Any, Any]] = set()
 
-    Compilation is kept apart from the run, so that only compiling is announced.
+
+def call(function: Any, kind: Any, *args: Any) -> Any:
+    """Run a jitted function compiled, or (`kind` None) its very source interpreted.
+
+    `kind` stands for the types of the arguments: they are the same whenever it is.
+    Compilation is kept apart from the run, so that only compiling is announced, and is
+    looked up by `kind`, because typing the arguments anew costs more than a short run.
     """
-    if not is_compiled:
+    if kind is None:
         return function.py_func(*args)
-    signature = tuple(numba.typeof(argument) for argument in args)
-    if signature not in function.overloads:
+    if (function, kind) not in _compiled_for:
         with announced_compilation(function.__name__.strip("_").replace("_", " ")):
-            function.compile(signature)
+            function.compile(tuple(numba.typeof(argument) for argument in args))
+        _compiled_for.add((function, kind))
     return function(*args)

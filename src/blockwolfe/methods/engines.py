@@ -70,7 +70,7 @@ class BlockEngine(Engine):
             began, from_here = time.perf_counter(), done
             chunk = order[: done + self._chunk]
             of_blocks = (blocks.functions, blocks.data, run.view(), run.work)
-            done = call(visit_blocks, blocks.is_compiled, chunk, done, self.rule, *of_blocks)
+            done = call(visit_blocks, blocks.kind, chunk, done, self.rule, *of_blocks)
             self._adapt_chunk(time.perf_counter() - began, done - from_here)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
@@ -131,7 +131,7 @@ class BatchEngine(Engine):
             run.make_room()
             scratch = (run.work.slot_of, run.work.delta)
             args = (blocks.weight, run.view(), found.corners, found.loss, scratch)
-            call(_blend, blocks.is_compiled, gamma, *args)
+            call(_blend, blocks.kind, gamma, *args)
             run.w = rebuild_v(blocks, run.store()) / run.lam
             run.tally[STEPS] += 1
 

@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from blockwolfe.compiled import jit
-from blockwolfe.problem.certificate import ROUNDING
+from blockwolfe.problem.certificate import ROUNDING, dot
 
 __all__ = ["N_TALLIES", "ORACLE_CALLS", "STEPS", "VIOLATIONS", "VISITS", "Rule", "visit_blocks"]
 
@@ -123,7 +121,7 @@ def visit_blocks(
         part, mean = room[:length], mean[:length]
         functions.read(data, i, run.w, part, length, work.theta)
         weight = run.weight[i]
-        score = np.dot(work.theta[:length], work.delta[:length])
+        score = dot(work.theta, work.delta, 0, length)
         ell_change = weight * loss - run.ell[i]
         gap = weight * score + ell_change
         visit = run.tally[VISITS]

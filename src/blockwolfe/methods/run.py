@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
 from blockwolfe.methods.loop import N_TALLIES, VISITS
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate, Sweep, examine
@@ -33,11 +32,10 @@ class _View(NamedTuple):
     tally: np.ndarray
 
 
-@jit
-def _copy_blocks(length: Any, start: Any, new_start: Any, source: Any, target: Any) -> None:
-    for i in range(length.shape[0]):
-        for s in range(length[i]):
-            target[new_start[i] + s] = source[start[i] + s]
+def _entries(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Positions start[i], ..., start[i] + length[i] - 1 of all blocks, end to end."""
+    shift = start - (np.cumsum(length) - length)
+    return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
 class Run:
@@ -70,14 +68,12 @@ class Run:
             return
         self.capacity = np.where(is_full, 2 * self.length + self.bound, self.capacity)
         new_start = np.cumsum(self.capacity) - self.capacity
-        total = int(self.capacity.sum())
-        for name in ("part", "mean", "lag_mean"):
-            source = getattr(self, name)
-            if name == "lag_mean" and not self.has_average:
-                continue
-            target = np.zeros(total, dtype=source.dtype)
-            _copy_blocks(self.length, self.start, new_start, source, target)
-            setattr(self, name, target)
+        source, target = _entries(self.start, self.length), _entries(new_start, self.length)
+        for name in ("part", "mean", "lag_mean") if self.has_average else ("part", "mean"):
+            values = getattr(self, name)
+            moved = np.zeros(int(self.capacity.sum()), dtype=values.dtype)
+            moved[target] = values[source]
+            setattr(self, name, moved)
         self.start = new_start
 
     def store(self, averaged: bool = False) -> Store:
@@ -105,8 +101,6 @@ class Run:
         """A compact copy at rest."""
         store = self.store(averaged)
         start = np.concatenate([[0], np.cumsum(self.length)]).astype(np.int64)
-        part = np.zeros(start[-1], dtype=np.int32)
-        mean = np.zeros(start[-1])
-        _copy_blocks(self.length, self.start, start, store.part, part)
-        _copy_blocks(self.length, self.start, start, store.mean, mean)
-        return State(start, part, mean, store.ell.copy(), rebuild_v(self.blocks, store))
+        entries = _entries(self.start, self.length)
+        v = rebuild_v(self.blocks, store)
+        return State(start, store.part[entries], store.mean[entries], store.ell.copy(), v)

@@ -50,6 +50,11 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.weight)
 
+    @property
+    def kind(self) -> Any:
+        """What `compiled.call` takes: the types of the data, or None for interpreted blocks."""
+        return self.functions.score._numba_type_ if self.is_compiled else None
+
     def first(self, n_blocks: int) -> Blocks:
         """The first few blocks, with their weights as they are."""
         start = self.truth.start[: n_blocks + 1]
@@ -161,4 +166,5 @@ def _merged(corners: Corners, n_parts: int) -> Corners:
     order = np.argsort(first)
     n_merged = np.bincount(block[first], minlength=n_blocks)
     start = np.concatenate([[0], np.cumsum(n_merged)]).astype(np.int64)
-    return Corners(start, corners.part[first[order]], value[order])
+    # (bincount of nothing has integers)
+    return Corners(start, corners.part[first[order]], value[order].astype(np.float64))

@@ -60,6 +60,23 @@ class Certificate:
         )
 
 
+@jit(fastmath={"contract", "reassoc"})
+def dot(a: Any, b: Any, begin: int, size: int) -> float:
+    """<a[begin:begin+size], b[:size]>."""
+    total = 0.0
+    for s in range(size):
+        total += a[begin + s] * b[s]
+    return total
+
+
+@jit
+def copy_corner(part: Any, value: Any, size: int, to_part: Any, to_value: Any, begin: int) -> None:
+    """Append a corner to a buffer. (A loop: slice assignment takes Numba seconds to compile.)"""
+    for s in range(size):
+        to_part[begin + s] = part[s]
+        to_value[begin + s] = value[s]
+
+
 @jit
 def _sweep(first: int, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any) -> int:
     """Hinge, gap and the size of their terms for blocks from `first` on; corners are kept on request.
@@ -78,18 +95,15 @@ def _sweep(first: int, blocks: Any, functions: Any, data: Any, store: Any, work:
         if is_kept:
             if size > room:
                 return i
-            at = corners.start[i]
-            corners.part[at : at + size] = work.part[:size]
-            corners.value[at : at + size] = work.value[:size]
-            corners.start[i + 1] = at + size
+            copy_corner(work.part, work.value, size, corners.part, corners.value, corners.start[i])
+            corners.start[i + 1] = corners.start[i] + size
         functions.read(data, i, w, work.part, size, work.theta)
-        corner_score = np.dot(work.value[:size], work.theta[:size])
+        corner_score = dot(work.value, work.theta, 0, size)
         begin, length = store.start[i], store.length[i]
         functions.read(data, i, w, store.part[begin : begin + length], length, work.theta)
-        mean_score = np.dot(store.mean[begin : begin + length], work.theta[:length])
-        true_begin, true_end = truth.start[i], truth.start[i + 1]
-        n_true = true_end - true_begin  # the true parts come first in every block
-        true_score = np.dot(truth.value[true_begin:true_end], work.theta[:n_true])
+        mean_score = dot(store.mean, work.theta, begin, length)
+        n_true = truth.start[i + 1] - truth.start[i]  # the true parts come first in every block
+        true_score = dot(truth.value, work.theta, truth.start[i], n_true)
         loss_of[i] = loss
         hinge[i] = loss + corner_score - true_score
         gap[i] = weight[i] * (loss + corner_score - mean_score) - store.ell[i]
@@ -120,7 +134,7 @@ def sweep(blocks: Blocks, store: Store, w: np.ndarray, work: Work, keep: bool = 
     while done < n_blocks:
         out = (hinge, gap, magnitude, corners, loss)
         rest = (of_blocks, blocks.functions, blocks.data, store, work, out)
-        done = call(_sweep, blocks.is_compiled, done, *rest)
+        done = call(_sweep, blocks.kind, done, *rest)
         if done < n_blocks:
             corners = _enlarged(corners, int(corners.start[done] + blocks.bound[done:].sum()))
     tolerance = ROUNDING * (1.0 + magnitude)

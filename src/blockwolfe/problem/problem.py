@@ -12,9 +12,9 @@ from sklearn.base import clone
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
-from blockwolfe.problem.python_task import check_protocol
 from blockwolfe.problem.state import State, check_state, initial_state
 from blockwolfe.tasks.inputs import n_examples
+from blockwolfe.tasks.vectors import check_protocol
 
 __all__ = ["Problem", "certify", "check_lam"]
 

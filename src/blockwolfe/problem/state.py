@@ -112,8 +112,8 @@ def rebuild_v(blocks: Blocks, store: Store) -> np.ndarray:
     of_blocks = (blocks.functions, blocks.data)
     truth = blocks.truth
     true_store = Store(truth.start[:-1], np.diff(truth.start), truth.part, truth.value, store.ell)
-    call(_accumulate, blocks.is_compiled, *of_blocks, blocks.weight, true_store, v)
-    call(_accumulate, blocks.is_compiled, *of_blocks, -blocks.weight, store, v)
+    call(_accumulate, blocks.kind, *of_blocks, blocks.weight, true_store, v)
+    call(_accumulate, blocks.kind, *of_blocks, -blocks.weight, store, v)
     return v
 
 

@@ -15,6 +15,16 @@ from blockwolfe.results.trace import Trace
 __all__ = ["Counts", "Result"]
 
 
+_REMEDIES = {
+    Status.MAX_PASSES: "Raise max_passes, or tol, or lam.",
+    Status.MAX_ORACLE_CALLS: "Raise max_oracle_calls, or tol, or lam.",
+    Status.TIME_LIMIT: "Raise time_limit, or tol, or lam.",
+    Status.STALLED: "Raise tol: this accuracy is beyond double precision here.",
+    Status.INEXACT_ORACLE: "Use an exact decoder, or take the numbers as estimates.",
+    Status.INTERRUPTED: "Go on with solve(..., start=result.last_state).",
+}
+
+
 @dataclass(frozen=True)
 class Counts:
     """How much work was done; `effective_passes` counts oracle calls, certificates included.
@@ -65,6 +75,16 @@ class Result:
         """The ending in one sentence, with gap and tolerance."""
         kind = "gap" if self.certificate.exact else "estimated gap"
         return f"{self.status.sentence} ({kind} {self.certificate.gap:.3g}, tol {self.tol:.3g})"
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the gap is at most `tol` and the oracle was exact."""
+        return self.status is Status.CERTIFIED
+
+    @property
+    def remedy(self) -> str:
+        """What to try when the run was not certified."""
+        return _REMEDIES.get(self.status, "")
 
     def __repr__(self) -> str:
         return f"Result({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"

@@ -1,0 +1,5 @@
+"""Pure combinatorics on score arrays: no features, no weights, no data."""
+
+from blockwolfe.structures import chain, choice
+
+__all__ = ["chain", "choice"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,13 @@ import numpy as np
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.inputs import is_token_dicts, sequence_tokens, split_masks
+from blockwolfe.structures import chain
+from blockwolfe.tasks.inputs import (
+    is_token_dicts,
+    n_positions,
+    sequence_tokens,
+    split_masks,
+)
 from blockwolfe.tasks.labels import flatten
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.sequence import SequenceTask
@@ -85,6 +92,21 @@ class Chain(SequenceTask):
     def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> list[np.ndarray]:
         return np.split(labels, offset[1:-1])
 
+    def outputs(self, x: Any) -> Iterator[np.ndarray]:
+        """Every label sequence of x, for checks on small problems."""
+        features, allowed = split_masks([x], len(self.classes_))
+        length = n_positions(features[0])
+        mask = allowed if len(allowed) else None
+        for codes in chain.enumerate_outputs(length, len(self.classes_), mask):
+            yield self.classes_[list(codes)]
+
+    def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
+        """A label sequence drawn uniformly position by position."""
+        features, allowed = split_masks([x], len(self.classes_))
+        length = n_positions(features[0])
+        mask = allowed if len(allowed) else np.ones((length, len(self.classes_)), dtype=bool)
+        return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
+
     def _groups(self) -> dict[str, bool]:
         groups = {name: getattr(self, name) for name in ("bias", "first", "last", "transition")}
         for name, value in {"emission": self.emission, **groups}.items():
@@ -103,7 +125,7 @@ class Chain(SequenceTask):
 
 
 def _bare_positions(features: list[Any]) -> Tokens:
-    length = [x.shape[0] if hasattr(x, "shape") else len(x) for x in features]
+    length = [n_positions(x) for x in features]
     if 0 in length:
         raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)

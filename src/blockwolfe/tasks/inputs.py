@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_array
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 
-__all__ = ["Masked", "is_token_dicts", "n_examples", "sequence_tokens", "split_masks"]
+__all__ = [
+    "Masked",
+    "is_token_dicts",
+    "n_examples",
+    "n_positions",
+    "sequence_tokens",
+    "split_masks",
+    "table_tokens",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,11 @@ def _count(values: Any, name: str) -> int:
     return len(values)
 
 
+def n_positions(x: Any) -> int:
+    """Length of one sequence, whatever it is made of."""
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
 def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]:
     """The features of each sequence, and all allowed-label masks stacked (no rows if none)."""
     features = [x.features if isinstance(x, Masked) else x for x in X]
@@ -56,7 +69,7 @@ def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]
         return features, np.zeros((0, n_labels), dtype=np.bool_)
     masks = []
     for i, (x, plain) in enumerate(zip(X, features, strict=True)):
-        length = plain.shape[0] if hasattr(plain, "shape") else len(plain)
+        length = n_positions(plain)
         mask = np.ones((length, n_labels), dtype=np.bool_)
         if isinstance(x, Masked):
             mask = np.asarray(x.allowed)
@@ -124,9 +137,7 @@ def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
 
 
 def _one_sequence(x: Any, i: int) -> Any:
-    if sp.issparse(x):
-        return sp.csr_array(x)
-    array = np.asarray(x)
+    array = sp.csr_array(x) if sp.issparse(x) else np.asarray(x)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"X[{i}] has shape {array.shape} and type {array.dtype}; expected a numeric "

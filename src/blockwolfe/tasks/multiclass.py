@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,10 @@ class Multiclass(SequenceTask):
 
     def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> np.ndarray:
         return labels
+
+    def outputs(self, x: Any) -> Iterator[Any]:
+        """Every label."""
+        yield from self.classes_
 
     def _groups(self) -> dict[str, bool]:
         return {"bias": bool(self.bias), "first": False, "last": False, "transition": False}

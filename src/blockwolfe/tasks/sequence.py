@@ -14,7 +14,7 @@ from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import CompiledBlocks, Corners
 from blockwolfe.tasks.labels import encode, find, find_classes
 from blockwolfe.tasks.losses import CostMatrix, Loss, as_loss
-from blockwolfe.tasks.sequence_functions import SequenceData
+from blockwolfe.tasks.sequence_functions import SequenceData, decode
 
 __all__ = ["SequenceTask"]
 
@@ -24,15 +24,28 @@ def _decode_all(data: Any, w: Any, out: Any) -> None:
     for i in range(data.tokens.offset.shape[0] - 1):
         begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
         sequence_functions.score(data, i, w)
-        sequence_functions.decode(data, i, w, data.theta[: end - begin])
-        out[begin:end] = data.path[: end - begin]
+        decode(data.layout, w, data.theta[: end - begin], data.allowed[begin:end], data.best, data.path)
+        for t in range(end - begin):
+            out[begin + t] = data.path[t]
 
 
-@jit
-def _true_parts(data: Any, start: Any, part: Any, value: Any) -> None:
-    for i in range(start.shape[0] - 1):
-        labels = data.labels[data.tokens.offset[i] : data.tokens.offset[i + 1]]
-        sequence_functions.parts_of(data.layout, labels, part[start[i] :], value[start[i] :])
+def _true_corners(data: SequenceData) -> Corners:
+    """`sequence_functions.parts_of` for all true outputs at once."""
+    offset, n_labels = data.tokens.offset, data.layout.n_labels
+    has_transition = data.layout.transition >= 0
+    length = np.diff(offset)
+    size = 2 * length - 1 if has_transition else length
+    start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    block = np.repeat(np.arange(len(length)), length)
+    t = np.arange(offset[-1]) - offset[block]
+    part = np.zeros(start[-1], dtype=np.int32)
+    part[start[block] + t] = t * n_labels + data.labels
+    if has_transition:
+        has_next = t + 1 < length[block]
+        before, after = data.labels[has_next], data.labels[1:][has_next[:-1]]
+        at = (start[block] + length[block] + t)[has_next]
+        part[at] = (length[block][has_next] + before) * n_labels + after
+    return Corners(start, part, np.ones(start[-1]))
 
 
 class SequenceTask(BaseEstimator):
@@ -104,20 +117,15 @@ class SequenceTask(BaseEstimator):
     def compiled(self, X: Any, Y: Any) -> CompiledBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
-        longest = data.theta.shape[0]
-        length = np.diff(data.tokens.offset)
-        has_transition = data.layout.transition >= 0
-        corner_size = 2 * length - 1 if has_transition else length
-        start = np.concatenate([[0], np.cumsum(corner_size)]).astype(np.int64)
-        truth = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
-        _true_parts(data, *truth)
-        n_labels = data.layout.n_labels
+        truth = _true_corners(data)
+        longest, n_labels = data.theta.shape
+        n_transitions = n_labels**2 if data.layout.transition >= 0 else 0
         return CompiledBlocks(
             functions=sequence_functions.FUNCTIONS,
             data=data,
             n_features=data.layout.size,
-            n_parts=longest * n_labels + (n_labels**2 if has_transition else 0),
-            corner_size=corner_size,
+            n_parts=longest * n_labels + n_transitions,
+            corner_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
         )
 

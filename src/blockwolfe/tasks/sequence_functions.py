@@ -40,27 +40,19 @@ def score(data: Any, i: int, w: Any) -> None:
 
 
 @jit
-def _transition(layout: Any, w: Any) -> Any:
-    n_labels = layout.n_labels
-    begin = layout.transition
-    return w[begin : begin + n_labels * n_labels].reshape(n_labels, n_labels)
-
-
-@jit
-def decode(data: Any, i: int, w: Any, unary: Any) -> None:
-    """Write the best label sequence for `unary` into data.path."""
-    n_positions = unary.shape[0]
-    if data.allowed.shape[0] > 0:
-        begin = data.tokens.offset[i]
-        for t in range(n_positions):
-            for k in range(unary.shape[1]):
-                if not data.allowed[begin + t, k]:
-                    unary[t, k] = chain.FORBIDDEN
-    if data.layout.transition >= 0:
-        chain.maximize_into(unary, _transition(data.layout, w), data.best, data.path)
+def decode(layout: Any, w: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
+    """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all."""
+    n_positions, n_labels = unary.shape
+    for t in range(allowed.shape[0]):
+        for k in range(n_labels):
+            if not allowed[t, k]:
+                unary[t, k] = chain.FORBIDDEN
+    if layout.transition >= 0:
+        weights = w[layout.transition : layout.transition + n_labels * n_labels]
+        chain.maximize_into(unary, weights.reshape(n_labels, n_labels), best, path)
     else:
         for t in range(n_positions):
-            data.path[t] = choice.maximize(unary[t])
+            path[t] = choice.maximize(unary[t])
 
 
 @jit
@@ -74,7 +66,8 @@ def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, flo
         cost, theta, augmented = data.cost[data.labels[begin + t]], data.theta[t], data.augmented[t]
         for k in range(n_labels):
             augmented[k] = theta[k] + scale * cost[k]
-    decode(data, i, w, data.augmented[:n_positions])
+    allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
+    decode(data.layout, w, data.augmented[:n_positions], allowed, data.best, data.path)
     loss = 0.0
     for t in range(n_positions):
         loss += data.cost[data.labels[begin + t], data.path[t]]
@@ -117,7 +110,8 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
     n_positions = data.tokens.offset[i + 1] - data.tokens.offset[i]
     n_unary = n_positions * n_labels
     if data.gram_start[i] < 0:
-        return _sqnorm_long(data, i, part, delta, size)
+        add(data, i, part, delta, size, 1.0, data.buffer)
+        return _drain(data.tokens, data.layout, i, data.buffer)
     grid = data.grid.reshape(data.grid.size)
     total = 0.0
     for s in range(size):
@@ -125,39 +119,39 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
             grid[part[s]] = delta[s]
         else:
             total += delta[s] * delta[s]
-    g = data.gram_start[i]
-    for t in range(n_positions):
-        row = data.grid[t]
-        for s in range(t + 1):
-            other = data.grid[s]
-            inner = 0.0
-            for k in range(n_labels):
-                inner += row[k] * other[k]
-            total += data.gram[g] * inner if s == t else 2.0 * data.gram[g] * inner
-            g += 1
+    total += _gram_form(data.gram, data.gram_start[i], data.grid[:n_positions])
     for s in range(size):
         if part[s] < n_unary:
             grid[part[s]] = 0.0
     return total
 
 
+@jit(fastmath={"contract", "reassoc"})
+def _gram_form(gram: Any, begin: int, grid: Any) -> float:
+    """sum_{s,t} G[s, t] <grid_s, grid_t> from the packed lower triangle."""
+    total = 0.0
+    at = begin
+    for t in range(grid.shape[0]):
+        for s in range(t + 1):
+            inner = 0.0
+            for k in range(grid.shape[1]):
+                inner += grid[t, k] * grid[s, k]
+            total += gram[at] * inner if s == t else 2.0 * gram[at] * inner
+            at += 1
+    return total
+
+
 @jit
-def _sqnorm_long(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
-    tokens, layout = data.tokens, data.layout
-    add(data, i, part, delta, size, 1.0, data.buffer)
+def _drain(tokens: Any, layout: Any, i: int, buffer: Any) -> float:
+    """Squared length of what lies in the buffer at sequence i's features, which are set to zero."""
     total = 0.0
     for row in range(tokens.offset[i], tokens.offset[i + 1]):
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
             base = np.int64(tokens.indices[entry]) * layout.n_labels
-            total += _drain(data.buffer, base, base + layout.n_labels)
-    return total + _drain(data.buffer, layout.n_features * layout.n_labels, layout.size)
-
-
-@jit
-def _drain(buffer: Any, begin: int, end: int) -> float:
-    """Squared length of a stretch of the buffer, which is left zero."""
-    total = 0.0
-    for j in range(begin, end):
+            for j in range(base, base + layout.n_labels):
+                total += buffer[j] * buffer[j]
+                buffer[j] = 0.0
+    for j in range(layout.n_features * layout.n_labels, layout.size):
         total += buffer[j] * buffer[j]
         buffer[j] = 0.0
     return total
@@ -185,7 +179,7 @@ def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float,
                 data.support[n_moving] = k
                 n_moving += 1
         if n_moving > 0:
-            emissions.add_row(tokens, layout, i, t, data.grid[t], data.support[:n_moving], out)
+            emissions.add_position(tokens, layout, i, t, data.grid[t], data.support[:n_moving], out)
         for k in range(n_labels):
             data.grid[t, k] = 0.0
 

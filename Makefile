@@ -1,0 +1,43 @@
+# make demo, make test, make bench: each makes its own virtual environment first.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench docs clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)   ## train on handwritten digit strings, print the certificate, draw the report
+	$(BIN)/python -m blockwolfe.demo
+
+lint: $(STAMP)   ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint       ## lint, types and all tests; what CI runs
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+format: $(STAMP) ## rewrite the source in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## speed of the compiled pass against its bounds
+	$(BIN)/python benchmarks/speed.py
+
+docs: $(STAMP)   ## check that every documented example runs
+	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' src README.md docs
+
+clean:           ## remove what the targets made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

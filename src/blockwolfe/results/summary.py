@@ -1,0 +1,41 @@
+"""The end of a run on one screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from blockwolfe.results.result import Result
+
+__all__ = ["print_summary", "summary_rows"]
+
+
+def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
+    """Name and value of each line of the summary."""
+    certificate, counts = result.certificate, result.counts
+    n = problem.n_effective
+    kind = "certified" if certificate.exact else "estimate only: the oracle is not exact"
+    return [
+        ("task", repr(problem.task)),
+        ("problem", f"{len(problem)} blocks, {problem.n_features:,} weights"),
+        ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
+        ("method", repr(result.method)),
+        ("ending", f"{result.status.name}: {result.status.sentence}"),
+        ("gap", f"{certificate.gap:.4g}   ({kind}; tol {result.tol:.4g})"),
+        ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
+        (
+            "work",
+            f"{counts.visits:,} visits, {counts.effective_passes:.1f} effective passes, "
+            f"{result.seconds:.2f} s",
+        ),
+    ]
+
+
+def print_summary(result: Result, problem: Any) -> None:
+    """Print the summary with the certificate where the eye falls first."""
+    table = Table(title="blockwolfe", show_header=False, title_justify="left")
+    for name, value in summary_rows(result, problem):
+        table.add_row(name, value)
+    Console().print(table)

@@ -1,0 +1,189 @@
+"""`check_task`: the contract of a task, tested on the user's own data.
+
+With H_i(y; w) = L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)>, for several random w:
+
+    L(y_i, y_i) = 0,  L >= 0                       the loss is a loss
+    H_i(augmented_decode) >= H_i(y) for all y       the oracle maximises
+    <w, phi(x, decode)> >= <w, phi(x, y)> for all y the decoder maximises
+
+"All y" is every output where the task can list them (``outputs(x)``) and there are few;
+otherwise the true output, outputs found at other w, and random ones (``random_output``).
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from blockwolfe.errors import OracleError
+from blockwolfe.tasks.inputs import n_examples
+from blockwolfe.tasks.vectors import check_protocol, dense_features
+
+__all__ = ["TaskReport", "check_task"]
+
+N_ENUMERATED = 3000
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What `check_task` found in order; `n_comparisons` outputs were compared.
+
+    >>> TaskReport(n_examples=1, n_comparisons=2, n_enumerated=1).n_enumerated
+    1
+    """
+
+    n_examples: int
+    n_comparisons: int
+    n_enumerated: int
+    checks: tuple[str, ...] = field(
+        default=(
+            "loss is zero at the truth and never negative",
+            "augmented_decode beats every other output seen",
+            "decode beats every other output seen",
+            "inputs are not changed",
+            "equal outputs have equal features, and keys agree with features",
+        )
+    )
+
+    def __repr__(self) -> str:
+        lines = [f"  ok  {check}" for check in self.checks]
+        head = (
+            f"task is sound on {self.n_examples} examples: {self.n_comparisons} comparisons, "
+            f"{self.n_enumerated} examples enumerated in full"
+        )
+        return "\n".join([head, *lines])
+
+
+def check_task(
+    task: Any, X: Any, Y: Any, *, max_examples: int = 20, n_weights: int = 4, random_state: int = 0
+) -> TaskReport:
+    """Test a task's contract on the first examples; raises `OracleError` naming what is wrong.
+
+    >>> import blockwolfe as bw
+    >>> check_task(bw.tasks.Multiclass(), np.eye(3), [0, 1, 2]).n_enumerated
+    3
+    >>> class Wrong(bw.tasks.Multiclass):
+    ...     def augmented_decode(self, x, y, w):
+    ...         return self.decode(x, w)  # forgot the loss
+    >>> check_task(Wrong(), np.eye(3), [0, 1, 2])
+    Traceback (most recent call last):
+    ...
+    blockwolfe.errors.OracleError: augmented_decode ...
+    """
+    check_protocol(task)
+    n = min(n_examples(X, Y), max_examples)
+    if callable(getattr(task, "fit", None)):
+        task = clone(task, safe=False).fit(X, Y)
+    rng = np.random.default_rng(random_state)
+    checker = _Checker(task, rng, n_weights)
+    for i in range(n):
+        checker.check(i, X[i], Y[i])
+    return TaskReport(n, checker.n_comparisons, checker.n_enumerated)
+
+
+class _Checker:
+    def __init__(self, task: Any, rng: np.random.Generator, n_weights: int) -> None:
+        self.task, self.rng, self.n_weights = task, rng, n_weights
+        self.n_comparisons = self.n_enumerated = 0
+
+    def check(self, i: int, x: Any, y: Any) -> None:
+        """All checks on one example."""
+        before = copy.deepcopy((x, y))
+        phi = dense_features(self.task, x, y, i)
+        weights = [np.zeros(len(phi))]
+        weights += [scale * self.rng.normal(size=len(phi)) for scale in 10.0 ** _spread(self.n_weights)]
+        found = [(w, self._decode(i, x, y, w)) for w in weights]
+        others, is_all = self._outputs(x, y, [output for _, pair in found for output in pair])
+        self._check_losses(i, y, others)
+        vectors = [dense_features(self.task, x, other, i) for other in others]
+        losses = np.array([float(self.task.loss(y, other)) for other in others])
+        for w, (guess, augmented) in found:
+            scores = np.array([np.dot(w, vector) for vector in vectors])
+            self._compare(i, "decode", x, guess, w, 0.0, others, scores)
+            own_loss = float(self.task.loss(y, augmented))
+            self._compare(i, "augmented_decode", x, augmented, w, own_loss, others, scores + losses)
+        self._check_keys(i, others, vectors)
+        self.n_enumerated += is_all
+        if not _same((x, y), before):
+            raise OracleError(f"the task changed X[{i}] or Y[{i}]; work on a copy instead.")
+
+    def _decode(self, i: int, x: Any, y: Any, w: np.ndarray) -> tuple[Any, Any]:
+        given = w.copy()
+        outputs = self.task.decode(x, given), self.task.augmented_decode(x, y, given)
+        if not np.array_equal(given, w):
+            raise OracleError(f"the task changed w while decoding X[{i}]; work on a copy instead.")
+        return outputs
+
+    def _outputs(self, x: Any, y: Any, found: list[Any]) -> tuple[list[Any], bool]:
+        """Outputs to compare with, and whether they are all there are."""
+        others = [y, *found]
+        listing = getattr(self.task, "outputs", None)
+        if callable(listing):
+            listed = list(itertools.islice(listing(x), N_ENUMERATED + 1))
+            if len(listed) <= N_ENUMERATED:
+                return others + listed, True
+        sample = getattr(self.task, "random_output", None)
+        if callable(sample):
+            others += [sample(x, self.rng) for _ in range(30)]
+        return others, False
+
+    def _check_losses(self, i: int, y: Any, others: list[Any]) -> None:
+        at_truth = float(self.task.loss(y, y))
+        if at_truth != 0.0:
+            raise OracleError(f"loss(Y[{i}], Y[{i}]) is {at_truth}; expected 0 at the truth.")
+        for other in others:
+            loss = float(self.task.loss(y, other))
+            if not 0.0 <= loss < np.inf:
+                raise OracleError(f"loss(Y[{i}], {other!r}) is {loss}; expected finite and >= 0.")
+
+    def _compare(
+        self, i: int, method: str, x: Any, own: Any, w: Any, own_loss: float, others: Any, scores: Any
+    ) -> None:
+        mine = float(np.dot(w, dense_features(self.task, x, own, i))) + own_loss
+        best = int(np.argmax(scores))
+        self.n_comparisons += len(others)
+        if scores[best] > mine + TOLERANCE * (1.0 + abs(mine) + abs(scores[best])):
+            kind = "L(y, .) + <w, phi(x, .)>" if method == "augmented_decode" else "<w, phi(x, .)>"
+            raise OracleError(
+                f"{method} does not maximise {kind} on example {i}: it returned {own!r} with "
+                f"score {mine:.6g}, but {others[best]!r} has {scores[best]:.6g}."
+            )
+
+    def _check_keys(self, i: int, others: list[Any], vectors: list[np.ndarray]) -> None:
+        """Equal outputs must be equal corners; with ``key``, equal keys exactly then."""
+        key = getattr(self.task, "key", None)
+        for (y, phi), (z, psi) in itertools.pairwise(zip(others, vectors, strict=True)):
+            if _same(y, z) and not np.array_equal(phi, psi):
+                raise OracleError(f"features() differs between two calls for {y!r} (example {i}).")
+            if callable(key) and (key(y) == key(z)) != np.array_equal(phi, psi):
+                raise OracleError(
+                    f"key() says {y!r} and {z!r} of example {i} are "
+                    f"{'equal' if key(y) == key(z) else 'different'}; features() says otherwise."
+                )
+
+
+def _spread(n_weights: int) -> np.ndarray:
+    """Exponents of the scales of w to try: small (loss decides) to large (features decide)."""
+    return np.linspace(-2.0, 1.0, n_weights)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality that looks into arrays, sparse matrices and containers."""
+    if sp.issparse(a) or sp.issparse(b):
+        return sp.issparse(a) and sp.issparse(b) and a.shape == b.shape and not (a != b).nnz
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_same(p, q) for p, q in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    if hasattr(a, "__dict__") and type(a) is type(b) and type(a).__eq__ is object.__eq__:
+        return _same(vars(a), vars(b))
+    return bool(np.all(a == b))

@@ -1,0 +1,61 @@
+"""Feature vectors in any accepted form, and the check that a task has its four methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from blockwolfe.errors import InputError
+
+__all__ = ["check_protocol", "dense_features", "sparse_features"]
+
+METHODS = ("features", "loss", "decode", "augmented_decode")
+
+
+def check_protocol(task: Any) -> None:
+    """Refuse an object that lacks one of the four methods, naming what is missing."""
+    missing = [name for name in METHODS if not callable(getattr(task, name, None))]
+    if missing:
+        raise InputError(
+            f"task {type(task).__name__} lacks {', '.join(missing)}; a task has the four methods "
+            f"{', '.join(METHODS)}. See help(blockwolfe.tasks.Task)."
+        )
+
+
+def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Indices, values and (where known) length of a feature vector in any accepted form."""
+    if isinstance(phi, tuple) and len(phi) == 2:
+        index, value = (np.asarray(a) for a in phi)
+        size = None
+        if index.ndim != 1 or index.shape != value.shape:
+            raise InputError(f"{what} returned (indices, values) of unequal or wrong shape.")
+        if len(np.unique(index)) != len(index):
+            raise InputError(f"{what} returned an index twice; add the values up first.")
+        if len(index) and index.min() < 0:
+            raise InputError(f"{what} returned a negative index.")
+    elif sp.issparse(phi):
+        row = sp.csr_array(phi.reshape(1, -1))
+        row.sum_duplicates()
+        index, value, size = row.indices, row.data, row.shape[1]
+    else:
+        dense = np.asarray(phi, dtype=np.float64)
+        if dense.ndim != 1:
+            raise InputError(
+                f"{what} returned an array of shape {dense.shape}; expected one dimension."
+            )
+        index = np.flatnonzero(dense)
+        value, size = dense[index], len(dense)
+    value = value.astype(np.float64)
+    if not np.isfinite(value).all():
+        raise InputError(f"{what} returned NaN or an infinite value.")
+    return index.astype(np.int32), value, size
+
+
+def dense_features(task: Any, x: Any, y: Any, i: int) -> np.ndarray:
+    """phi(x, y) of example i as a dense vector."""
+    index, value, size = sparse_features(task.features(x, y), f"features() for example {i}")
+    phi = np.zeros(task.n_features if size is None else size)
+    phi[index] = value
+    return phi

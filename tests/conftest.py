@@ -1,0 +1,49 @@
+"""Fixtures that more than one folder of tests uses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import requests
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_home() -> Path:
+    """The folder with the real datasets; tests that need it are skipped where there is none."""
+    named = os.environ.get("BLOCKWOLFE_DATA")
+    if named:
+        return Path(named)
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("BLOCKWOLFE_DATA is not set")
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache, no folder named by the environment, and no network."""
+
+    def no_network(self, url, output_file, pooch):
+        raise requests.ConnectionError("no route to host")
+
+    monkeypatch.delenv("BLOCKWOLFE_DATA", raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", no_network)
+    return tmp_path / "cache" / "blockwolfe"
+
+
+@pytest.fixture
+def served(cache, monkeypatch):
+    """A dict from address to content that stands for the network; and what was asked for."""
+    pages, asked = {}, []
+
+    def download(self, url, output_file, pooch):
+        asked.append(url)
+        Path(output_file).write_bytes(pages[url])
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", download)
+    return pages, asked

@@ -1,0 +1,174 @@
+"""What must hold for every method on every problem (the list of invariants of the project)."""
+
+import numpy as np
+import pytest
+from zoo import METHODS, PROBLEMS, hinge_terms
+
+import blockwolfe as bw
+from blockwolfe.methods.samplers import Sampling
+
+LAM = 0.1
+ROUNDING = 1e-10
+
+
+def solved(name, method, **options):
+    problem = PROBLEMS[name]()
+    return problem, bw.solve(problem, LAM, method, random_state=0, **{"max_passes": 12, "tol": 0.0} | options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_trace_and_certificates(name, method):
+    problem, result = solved(name, method)
+    trace, certified = result.trace, ~np.isnan(result.trace["gap"])
+    # weak duality at every certificate
+    assert (trace["gap"][certified] >= -ROUNDING).all()
+    # counts: every visit is one oracle call; certificates are counted apart
+    assert (trace["visits"] == trace["cache_hits"] + trace["oracle_calls"]).all()
+    assert (np.diff(trace["oracle_calls"]) >= 0).all()
+    if not method.startswith("fw"):
+        assert trace["certificate_calls"][-1] == certified.sum() * len(problem)
+    # the first and the last row are there, and the last is the certificate
+    assert trace["passes"][0] == 0
+    last = trace[-1]
+    assert (last.primal, last.dual, last.gap) == (
+        result.certificate.primal,
+        result.certificate.dual,
+        result.certificate.gap,
+    )
+    # the certificate can be had again, independently
+    again = bw.certify(problem, result.state, LAM)
+    assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
+    assert again.dual == pytest.approx(result.certificate.dual, rel=1e-12, abs=1e-14)
+    np.testing.assert_allclose(result.w, result.state.v / LAM)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if "predefined" not in m and "aver" not in m])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_dual_never_decreases(name, method):
+    _, result = solved(name, method)
+    assert (np.diff(result.trace["dual"]) >= -1e-14).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", [n for n in PROBLEMS if n != "chain-long"])
+def test_state_is_a_convex_combination_of_corners(name, method):
+    """V_i and ell_i, recomputed from simplex weights on the enumerated corners."""
+    problem, result = solved(name, method, max_passes=4)
+    state, blocks = result.state, problem.blocks
+    total = np.zeros(problem.n_features)
+    for i in range(len(problem)):
+        V = np.zeros(problem.n_features)
+        a, b = state.start[i], state.start[i + 1]
+        truth = blocks.truth
+        c, d = truth.start[i], truth.start[i + 1]
+        part, mean = state.part[a:b], state.mean[a:b]
+        blocks.functions.add(blocks.data, i, part, -mean, b - a, blocks.weight[i], V)
+        blocks.functions.add(
+            blocks.data, i, truth.part[c:d], truth.value[c:d], d - c, blocks.weight[i], V
+        )
+        total += V
+        assert_in_hull(problem, i, V, state.ell[i])
+    np.testing.assert_allclose(total, state.v, atol=1e-12)
+
+
+def assert_in_hull(problem, i, V, ell):
+    from scipy.optimize import nnls
+
+    weight = problem.weight[i]
+    terms = hinge_terms(problem, i)
+    corners = np.array([[*(weight * psi), weight * loss, 1.0] for psi, loss in terms]).T
+    _, residual = nnls(corners, np.array([*V, ell, 1.0]))
+    assert residual < 1e-9
+
+
+@pytest.mark.parametrize("name", [n for n in PROBLEMS if n != "chain-long"])
+def test_each_visit_gains_what_the_formula_says(name):
+    """(4): gain = gamma s - gamma^2 |d|^2 / (2 lam), with gamma = clip(lam s / |d|^2, 0, 1)."""
+    problem = PROBLEMS[name]()
+    state = problem.initial_state()
+    for visit in range(12):
+        before = bw.certify(problem, state, LAM)
+        result = bw.solve(
+            problem, LAM, bw.BCFW(sampling=One(visit % len(problem))), 0.0, max_passes=1, start=state
+        )
+        i = visit % len(problem)
+        s = before.block_gaps[i]
+        d = (result.state.v - state.v) if s > 1e-12 else np.zeros(1)
+        gain = result.certificate.dual - before.dual
+        if s <= 1e-12:
+            assert abs(gain) < 1e-12
+            continue
+        # the step moved along gamma d; with the exact line search the gain is
+        # gamma s / 2 inside, and gamma s - |d|^2/(2 lam) at the far end gamma = 1
+        moved = np.dot(d, d)
+        inside = moved / LAM  # gamma s = |gamma d|^2 / lam at an interior optimum
+        gamma_s = inside if gain == pytest.approx(inside / 2, rel=1e-6) else s
+        assert gain == pytest.approx(gamma_s - moved / (2 * LAM), rel=1e-6, abs=1e-13)
+        assert gain >= min(s / 2, s**2 * LAM / (2 * max_sqdist(problem, i))) - 1e-12
+        state = result.state
+
+
+def max_sqdist(problem, i):
+    """Largest |d|^2 of a block: twice the farthest corner from the truth, squared."""
+    longest = max(np.dot(psi, psi) for psi, _ in hinge_terms(problem, i))
+    return 4 * longest * problem.weight[i] ** 2 + 1e-300
+
+
+class One(Sampling):
+    """Visits one given block."""
+
+    def __init__(self, i):
+        self.i = i
+
+    def order(self, n_blocks, rng):
+        return np.array([self.i])
+
+
+@pytest.mark.parametrize("name", ["chain-dense", "multiclass-dense", "chain-weighted"])
+def test_kkt(name):
+    """At a certified optimum every corner with weight is nearly a maximiser: g_i is small for all."""
+    problem = PROBLEMS[name]()
+    result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    for i in range(len(problem)):
+        best = max(loss - np.dot(result.w, psi) for psi, loss in hinge_terms(problem, i))
+        V_w = best * problem.weight[i] - result.certificate.block_gaps[i]
+        assert result.certificate.block_gaps[i] <= 1e-2
+        assert V_w <= best * problem.weight[i] + 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["chain-dense", "multiclass-python"])
+def test_same_seed_same_run(name, method):
+    traces = [solved(name, method)[1].trace.to_dict() for _ in range(2)]
+    for column in set(bw.Trace.columns) - {"seconds", "oracle_seconds"}:
+        np.testing.assert_array_equal(traces[0][column], traces[1][column])
+
+
+@pytest.mark.parametrize("name", [n for n in PROBLEMS if "python" not in n])
+@pytest.mark.parametrize("method", METHODS)
+def test_interpreted_equals_compiled_bit_by_bit(name, method):
+    """The same source, run by Python on the same jitted functions."""
+    from dataclasses import replace
+
+    runs = []
+    for is_compiled in (True, False):
+        problem = PROBLEMS[name]()
+        problem.__dict__["blocks"] = replace(problem.blocks, is_compiled=is_compiled)
+        runs.append(bw.solve(problem, LAM, method, tol=0.0, max_passes=3, random_state=0))
+    np.testing.assert_array_equal(runs[0].w, runs[1].w)
+    assert runs[0].certificate.gap == runs[1].certificate.gap
+
+
+@pytest.mark.parametrize(("name", "python"), [
+    ("multiclass-dense", "multiclass-python"),
+    ("chain-dense", "chain-python"),
+    ("toy-jitted", "toy-python"),
+])  # fmt: skip
+def test_python_task_agrees_with_compiled_task(name, python):
+    compiled, interpreted = (solved(n, "bcfw", tol=1e-2, max_passes=None)[1] for n in (name, python))
+    gaps = [r.certificate.gap for r in (compiled, interpreted)]
+    difference = abs(compiled.certificate.primal - interpreted.certificate.primal)
+    assert difference <= max(gaps) + 1e-12
+    distance = np.linalg.norm(compiled.w - interpreted.w)
+    assert distance <= sum(np.sqrt(2 * gap / LAM) for gap in gaps) + 1e-12

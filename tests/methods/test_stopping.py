@@ -1,0 +1,200 @@
+"""Endings: each status can be reached, budgets are kept, nothing is lost."""
+
+import time
+
+import numpy as np
+import pytest
+from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
+
+import blockwolfe as bw
+
+LAM = 0.05
+
+
+@pytest.fixture
+def problem():
+    return PROBLEMS["chain-dense"]()
+
+
+def test_certified(problem):
+    result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    assert result.status is bw.Status.CERTIFIED
+    assert result.certificate.gap <= 1e-2
+    assert result.certificate.exact
+    assert "gap" in result.message
+
+
+@pytest.mark.parametrize("method", ["bcfw", "fw", "bcfw+averaging"])
+def test_max_passes(problem, method):
+    result = bw.solve(problem, LAM, method, tol=0.0, max_passes=3)
+    assert result.status is bw.Status.MAX_PASSES
+    assert result.trace[-1].passes == 3
+
+
+@pytest.mark.parametrize("budget", [8, 9, 20, 37, 160])
+@pytest.mark.parametrize("method", ["bcfw", "bcfw+uniform", "fw"])
+def test_max_oracle_calls_includes_the_final_certificate(problem, budget, method):
+    result = bw.solve(problem, LAM, method, tol=0.0, max_oracle_calls=budget)
+    assert result.status is bw.Status.MAX_ORACLE_CALLS
+    assert result.counts.oracle_calls + result.counts.certificate_calls <= budget
+    assert np.isfinite(result.certificate.gap)
+
+
+class Slow(PlainTask):
+    def augmented_decode(self, x, y, w):
+        time.sleep(0.01)
+        return super().augmented_decode(x, y, w)
+
+
+def test_time_limit_is_kept_within_a_pass():
+    X, Y = multiclass_data(n=60)
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    result = bw.solve(bw.Problem(Slow(task), X, Y), LAM, tol=0.0, time_limit=0.3)
+    assert result.status is bw.Status.TIME_LIMIT
+    assert 0 < result.counts.visits < 60  # a pass takes 0.6 s: it was left early
+    assert np.isfinite(result.certificate.gap)
+
+
+def test_stalled_at_the_precision_of_floats():
+    """One example, two labels: one exact step reaches the optimum, up to rounding."""
+    endings = []
+    for seed in range(20):
+        x = np.random.default_rng(seed).normal(size=(1, 3))
+        single = bw.Problem(bw.tasks.Multiclass(labels=[0, 1]), x, [1])
+        result = bw.solve(single, LAM, tol=0.0, max_passes=10_000)
+        endings.append(result.status)
+        assert abs(result.certificate.gap) < 1e-14
+    assert set(endings) <= {bw.Status.STALLED, bw.Status.CERTIFIED}
+    assert bw.Status.STALLED in endings
+
+
+def test_callback_sees_every_pass_and_can_stop(problem):
+    seen = []
+
+    def stop_at_four(event):
+        seen.append(event.row.passes)
+        with pytest.raises(ValueError, match="read-only"):
+            event.w[0] = 1.0
+        return event.row.passes == 4
+
+    result = bw.solve(problem, LAM, tol=0.0, callbacks=[stop_at_four])
+    assert result.status is bw.Status.STOPPED_BY_CALLBACK
+    assert seen == [0, 1, 2, 3, 4]
+    assert np.isfinite(result.certificate.gap)
+
+
+def test_callback_answer_must_be_true_false_or_none(problem):
+    with pytest.raises(bw.OptionError, match="returned 'yes'"):
+        bw.solve(problem, LAM, callbacks=[lambda event: "yes"])
+
+
+class Interrupting(PlainTask):
+    """Ctrl-C during the k-th oracle call."""
+
+    def __init__(self, task, at):
+        super().__init__(task)
+        self.calls, self.at = 0, at
+
+    def augmented_decode(self, x, y, w):
+        self.calls += 1
+        if self.calls in self.at:
+            raise KeyboardInterrupt
+        return super().augmented_decode(x, y, w)
+
+
+@pytest.mark.parametrize("method", ["bcfw", "bcfw+averaging", "fw"])
+@pytest.mark.parametrize("at", [10, 14, 27, 40])
+def test_interruption_keeps_the_work(method, at):
+    X, Y = multiclass_data(n=8)
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    problem = bw.Problem(Interrupting(task, {at}), X, Y)
+    result = bw.solve(problem, LAM, method, tol=0.0, random_state=0)
+    assert result.status is bw.Status.INTERRUPTED
+    assert result.certificate.gap == pytest.approx(bw.certify(problem, result.state, LAM).gap)
+    resumed = bw.solve(problem, LAM, method, tol=0.05, start=result.last_state)
+    assert resumed.is_certified
+
+
+def test_second_interruption_leaves_at_once():
+    X, Y = multiclass_data(n=8)
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    problem = bw.Problem(Interrupting(task, {30, 31}), X, Y)
+    result = bw.solve(problem, LAM, tol=0.0, random_state=0)
+    assert result.status is bw.Status.INTERRUPTED
+    assert np.isnan(result.certificate.gap)
+    assert not result.certificate.exact
+    assert np.isfinite(bw.certify(problem, result.state, LAM).gap)
+
+
+def test_warm_start_from_a_solution_takes_no_step(problem):
+    first = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    again = bw.solve(problem, LAM, tol=1e-2, start=first.state)
+    assert again.counts.visits == 0
+    assert again.is_certified
+
+
+def test_warm_start_at_another_lambda(problem):
+    first = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    warm = bw.solve(problem, 0.8 * LAM, tol=1e-2, start=first.state, random_state=0)
+    cold = bw.solve(problem, 0.8 * LAM, tol=1e-2, random_state=0)
+    assert warm.counts.visits < cold.counts.visits
+    assert abs(warm.certificate.primal - cold.certificate.primal) <= 1e-2
+
+
+def test_start_of_another_problem_is_refused(problem):
+    X, Y = chain_data(n=7)
+    other = bw.Problem(bw.tasks.Chain(3), X, Y)
+    with pytest.raises(bw.InputError, match="does not belong to this problem"):
+        bw.solve(problem, LAM, start=other.initial_state())
+    X, Y = chain_data()
+    Y = [y.copy() for y in Y]
+    Y[0][0] = (Y[0][0] + 1) % 3
+    relabelled = bw.Problem(bw.tasks.Chain(3), X, Y)
+    with pytest.raises(bw.InputError, match="does not belong"):
+        bw.certify(problem, relabelled.initial_state(), LAM)
+
+
+def test_held_out_loss_is_traced(problem):
+    X, Y = chain_data(seed=1)
+    result = bw.solve(problem, LAM, tol=1e-2, held_out=(X, Y))
+    last = result.trace[-1].held_out_loss
+    predictions = problem.task.predict(X, result.w)
+    expected = np.mean([np.mean(p != y) for p, y in zip(predictions, Y, strict=True)])
+    assert last == pytest.approx(expected)
+
+
+def test_python_corners_may_grow():
+    """A corner larger than any seen before is placed without losing or repeating a call."""
+
+    class Growing(PlainTask):
+        calls = 0
+
+        def augmented_decode(self, x, y, w):
+            Growing.calls += 1
+            return super().augmented_decode(x, y, w)
+
+        def features(self, x, y):
+            phi = np.zeros(self.n_features)
+            phi[: 1 + 3 * int(y)] = x[0]
+            return phi
+
+        def decode(self, x, w):
+            return max(range(3), key=lambda y: np.dot(w, self.features(x, y)))
+
+        def loss(self, y, y_hat):
+            return float(y != y_hat)
+
+    class Direct(Growing):
+        def augmented_decode(self, x, y, w):
+            Growing.calls += 1
+            return max(range(3), key=lambda h: self.loss(y, h) + np.dot(w, self.features(x, h)))
+
+    X, Y = multiclass_data()
+    task = Direct(bw.Problem(bw.tasks.Multiclass(), X, Y).task)
+    Y = [0] * len(Y)
+    problem = bw.Problem(task, X, Y)
+    result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    probes = 6
+    made = result.counts.oracle_calls + result.counts.certificate_calls
+    assert result.is_certified
+    assert Growing.calls == made + probes

@@ -1,0 +1,91 @@
+"""The certificate: primal by enumeration, weak duality, identity (3), and what breaks it."""
+
+import numpy as np
+import pytest
+from zoo import METHODS, PROBLEMS, PlainTask, enumerated_primal, multiclass_data
+
+import blockwolfe as bw
+
+SMALL = [name for name in PROBLEMS if name != "chain-long"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_primal_equals_enumeration(name):
+    problem = PROBLEMS[name]()
+    for seed in range(3):
+        w = np.random.default_rng(seed).normal(size=problem.n_features)
+        assert problem.primal(w, 0.3) == pytest.approx(enumerated_primal(problem, w, 0.3), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_initial_state_has_dual_zero(name):
+    problem = PROBLEMS[name]()
+    certificate = bw.certify(problem, problem.initial_state(), 0.5)
+    assert certificate.dual == pytest.approx(0.0, abs=1e-28)
+    assert certificate.primal == pytest.approx(problem.primal(np.zeros(problem.n_features), 0.5))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_identity_and_weak_duality_at_random_points(name, method):
+    problem = PROBLEMS[name]()
+    result = bw.solve(problem, 0.1, method, tol=0.0, max_passes=3, random_state=0)
+    for lam in (0.1, 1.7):  # a state is a feasible dual point at every lambda
+        certificate = bw.certify(problem, result.state, lam)
+        assert certificate.exact
+        assert certificate.gap >= -1e-12
+        assert certificate.block_gaps.min() >= -1e-12
+        assert certificate.block_gaps.sum() == pytest.approx(certificate.gap, abs=1e-10)
+        w = result.state.v / lam
+        assert certificate.primal == pytest.approx(problem.primal(w, lam), rel=1e-12)
+
+
+def test_dual_value_is_below_every_primal_value():
+    problem = PROBLEMS["chain-dense"]()
+    dual = bw.solve(problem, 0.1, tol=1e-4).certificate.dual
+    rng = np.random.default_rng(0)
+    for scale in (0.0, 0.1, 1.0):
+        assert dual <= problem.primal(scale * rng.normal(size=problem.n_features), 0.1)
+
+
+class Minimiser(PlainTask):
+    """Wrong on purpose: returns the worst output."""
+
+    def augmented_decode(self, x, y, w):
+        value = lambda h: self.loss(y, h) + np.dot(w, self.features(x, h))  # noqa: E731
+        return min(self.outputs(x), key=value)
+
+
+def test_oracle_worse_than_truth_is_refused_before_any_work():
+    X, Y = multiclass_data()
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    with pytest.raises(bw.OracleError, match=r"example \d+ returned an output .* below .* true"):
+        bw.solve(bw.Problem(Minimiser(task), X, Y), 0.1)
+
+
+class Forgetful(PlainTask):
+    """Wrong on purpose, but never worse than the truth: forgets the loss."""
+
+    def augmented_decode(self, x, y, w):
+        return self.decode(x, w)
+
+
+def test_inexact_oracle_is_never_called_certified():
+    X, Y = multiclass_data()
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    result = bw.solve(bw.Problem(Forgetful(task), X, Y), 0.1, tol=1e9, random_state=0)
+    assert result.status is bw.Status.INEXACT_ORACLE
+    assert not result.certificate.exact
+
+
+class DeclaredInexact(PlainTask):
+    exact = False
+
+
+def test_task_that_declares_itself_inexact_gets_estimates():
+    problem = PROBLEMS["multiclass-dense"]()
+    inexact = bw.Problem(DeclaredInexact(problem.task), problem.X, problem.Y)
+    result = bw.solve(inexact, 0.1, tol=1e-3, random_state=0)
+    assert result.status is bw.Status.INEXACT_ORACLE
+    assert not result.certificate.exact
+    assert "estimate" in repr(result.certificate)

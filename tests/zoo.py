@@ -1,0 +1,190 @@
+"""Small problems of every kind, shared by the tests, and answers found by other means."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+
+import blockwolfe as bw
+from blockwolfe.tasks.toy import toy_problem
+from blockwolfe.tasks.vectors import dense_features
+
+
+class PlainTask:
+    """Any task seen only through its four methods: what a user writes in Python."""
+
+    def __init__(self, task):
+        self.task = task
+        self.n_features = task.n_features
+
+    def features(self, x, y):
+        return self.task.features(x, y)
+
+    def loss(self, y, y_hat):
+        return self.task.loss(y, y_hat)
+
+    def decode(self, x, w):
+        return self.task.decode(x, w)
+
+    def augmented_decode(self, x, y, w):
+        return self.task.augmented_decode(x, y, w)
+
+    def outputs(self, x):
+        return self.task.outputs(x)
+
+
+def multiclass_data(n=12, n_labels=3, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    Y = np.concatenate([np.arange(n_labels), rng.integers(n_labels, size=n - n_labels)])
+    X = rng.normal(size=(n_labels, n_features))[Y] + rng.normal(size=(n, n_features))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    return X, Y
+
+
+def chain_data(n=8, n_labels=3, n_features=4, longest=5, seed=0):
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_labels, n_features))
+    X, Y = [], []
+    for i in range(n):
+        y = rng.integers(n_labels, size=1 + (i * 7) % longest)
+        x = means[y] + rng.normal(size=(len(y), n_features))
+        x[rng.random(x.shape) < 0.3] = 0.0
+        X.append(x)
+        Y.append(y)
+    return X, Y
+
+
+def token_dicts():
+    words = [["the", "cat", "sat"], ["a", "dog"], ["cat"], ["the", "dog", "sat", "down"]]
+    tags = [["D", "N", "V"], ["D", "N"], ["N"], ["D", "N", "V", "P"]]
+    X = [[{"w": w, "len": len(w) / 5, "end": w[-1:]} for w in sentence] for sentence in words]
+    return X, tags
+
+
+def masked_chain_data():
+    X, Y = chain_data()
+    rng = np.random.default_rng(1)
+    masks = [(rng.random((len(y), 3)) < 0.6) | np.eye(3, dtype=bool)[y] for y in Y]
+    return [bw.tasks.Masked(x, mask) for x, mask in zip(X, masks, strict=True)], Y
+
+
+def plain(problem):
+    """The same problem through the four Python methods only."""
+    return bw.Problem(PlainTask(problem.task), problem.X, problem.Y)
+
+
+def _chain(**options):
+    return bw.tasks.Chain(3, **options)
+
+
+def _toy():
+    toy = toy_problem(n=6, n_labels=4)
+    return bw.Problem(toy.task, toy.X, toy.Y)
+
+
+def _long_chain():
+    """Sequences long enough to do without a Gram matrix."""
+    X, Y = chain_data(n=3, n_features=1, longest=2)
+    rng = np.random.default_rng(3)
+    Y.append(rng.integers(3, size=60))
+    X.append(rng.normal(size=(60, 1)))
+    return bw.Problem(_chain(), X, Y)
+
+
+def _weighted():
+    X, Y = chain_data()
+    return bw.Problem(_chain(), X, Y, sample_weight=[1, 2, 0, 3, 1, 1, 5, 1])
+
+
+def _sparse_chain():
+    X, Y = chain_data()
+    return bw.Problem(_chain(), [sp.csr_array(x) for x in X], Y)
+
+
+PROBLEMS = {
+    "multiclass-dense": lambda: bw.Problem(bw.tasks.Multiclass(), *multiclass_data()),
+    "multiclass-sparse": lambda: bw.Problem(
+        bw.tasks.Multiclass(bias=False),
+        sp.csr_array(multiclass_data()[0]),
+        multiclass_data()[1],
+    ),
+    "multiclass-costs": lambda: bw.Problem(
+        bw.tasks.Multiclass(task_loss=[[0, 1, 2], [3, 0, 1], [1, 1, 0]]), *multiclass_data()
+    ),
+    "chain-dense": lambda: bw.Problem(_chain(), *chain_data()),
+    "chain-sparse": _sparse_chain,
+    "chain-dicts": lambda: bw.Problem(bw.tasks.Chain(), *token_dicts()),
+    "chain-masked": lambda: bw.Problem(_chain(), *masked_chain_data()),
+    "chain-weighted": _weighted,
+    "chain-long": _long_chain,
+    "chain-bare": lambda: bw.Problem(
+        _chain(transition=False, first=False, last=False, bias=False), *chain_data()
+    ),
+    "chain-unnormalised": lambda: bw.Problem(
+        _chain(task_loss=bw.tasks.Hamming(normalize=False, class_weight={0: 2.0})), *chain_data()
+    ),
+    "toy-jitted": _toy,
+    "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
+    "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),
+    "toy-python": lambda: plain(_toy()),
+}
+
+METHODS = [
+    "bcfw+uniform",
+    "bcfw+permutation",
+    "bcfw+cyclic",
+    "bcfw+predefined",
+    "bcfw+averaging",
+    "fw",
+    "fw+predefined",
+]
+
+
+def hinge_terms(problem, i):
+    """(psi_i(y), L_i(y)) of every output of example i, by enumeration."""
+    task, x, y = problem.task, problem.X[i], problem.Y[i]
+    truth = dense_features(task, x, y, i)
+    return [
+        (truth - dense_features(task, x, other, i), task.loss(y, other))
+        for other in itertools.chain([y], task.outputs(x))
+    ]
+
+
+def enumerated_primal(problem, w, lam):
+    """(1) with every maximum taken by enumeration."""
+    hinges = [
+        max(loss - np.dot(w, psi) for psi, loss in hinge_terms(problem, i))
+        for i in range(len(problem))
+    ]
+    return lam / 2 * np.dot(w, w) + np.dot(problem.weight, hinges)
+
+
+def enumerated_optimum(problem, lam):
+    """The optimum of (1) as a quadratic program over (w, slacks), by a general solver."""
+    n, d = len(problem), problem.n_features
+    terms = [(i, psi, loss) for i in range(n) for psi, loss in hinge_terms(problem, i)]
+    # loss - <w, psi> - xi_i <= 0
+    A = np.zeros((len(terms), d + n))
+    b = np.array([loss for _, _, loss in terms])
+    for row, (i, psi, _) in enumerate(terms):
+        A[row, :d], A[row, d + i] = psi, 1.0
+
+    def objective(z):
+        return lam / 2 * np.dot(z[:d], z[:d]) + np.dot(problem.weight, z[d:])
+
+    def gradient(z):
+        return np.concatenate([lam * z[:d], problem.weight])
+
+    found = scipy.optimize.minimize(
+        objective,
+        np.concatenate([np.zeros(d), np.full(n, b.max())]),
+        jac=gradient,
+        constraints={"type": "ineq", "fun": lambda z: A @ z - b, "jac": lambda z: A},
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    assert found.success, found.message
+    return found.fun, found.x[:d]
