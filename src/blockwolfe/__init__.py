@@ -24,6 +24,7 @@ from blockwolfe.methods.samplers import Cyclic, Permutation, Uniform
 from blockwolfe.methods.settings import BCFW, FW, FrankWolfe
 from blockwolfe.methods.solve import solve
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.checks import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.displays import ConvergenceDisplay
@@ -31,7 +32,6 @@ from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
 from blockwolfe.store import load
-from blockwolfe.tasks.checks import TaskReport, check_task
 
 __version__ = "0.1.0"
 

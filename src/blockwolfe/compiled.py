@@ -47,13 +47,14 @@ class Piece:
         function.compile(signature)
         self.function = function
         self._compiled = CompileResultWAP(function.get_compile_result(signature))
-        self._address = self._compiled.__wrapper_address__()
+        self._address: int = self._compiled.__wrapper_address__()
         self._numba_type_ = numba.types.FunctionType(self._compiled.signature())
 
     def __wrapper_address__(self) -> int:
-        return self._address  # type: ignore[no-any-return]
+        return self._address
 
     def __call__(self, *args: Any) -> Any:
+        """Run the function from Python."""
         return self.function(*args)
 
 

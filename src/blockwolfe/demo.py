@@ -66,7 +66,9 @@ def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float]) -> Path:
 def _draw_transitions(axes: Any, chain: Any) -> None:
     layout = chain.task_.layout_
     weights = chain.coef_[layout.transition :].reshape(layout.n_labels, -1)
-    image = axes.imshow(weights, cmap="RdBu", vmin=-np.abs(weights).max(), vmax=np.abs(weights).max())
+    image = axes.imshow(
+        weights, cmap="RdBu", vmin=-np.abs(weights).max(), vmax=np.abs(weights).max()
+    )
     axes.set(
         title="Learned transition weights",
         xlabel="next digit",

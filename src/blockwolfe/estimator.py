@@ -79,12 +79,12 @@ class StructuredSVM(BaseEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, held_out: Any = None) -> StructuredSVM:
-        """Train; `held_out=(X, Y)` adds the mean loss on other data to the trace."""
-        if Y is None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, held_out: Any = None) -> StructuredSVM:
+        """Train; `held_out=(X, y)` adds the mean loss on other data to the trace."""
+        if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
-        problem = Problem(self._task(), X, Y, sample_weight)
+        problem = Problem(self._task(), X, y, sample_weight)
         lam = self._strength(problem.n_effective)
         result = solve(
             problem,
@@ -116,11 +116,11 @@ class StructuredSVM(BaseEstimator):
         check_is_fitted(self, "coef_")
         return predict(self.task_, X, self.coef_)
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - mean task loss (accuracy for the zero-one loss)."""
         check_is_fitted(self, "coef_")
-        n_examples(X, Y)
-        losses = task_losses(self.task_, Y, self.predict(X))
+        n_examples(X, y)
+        losses = task_losses(self.task_, y, self.predict(X))
         return float(1.0 - np.average(losses, weights=sample_weight))
 
     def save(self, path: Any) -> None:

@@ -19,15 +19,14 @@ from typing import Any
 
 import numpy as np
 
-import blockwolfe.methods.samplers as samplers
-import blockwolfe.methods.settings as settings
-import blockwolfe.tasks.losses as losses
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.features.emissions import Layout
+from blockwolfe.methods import samplers, settings
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.sequence import SequenceTask
@@ -175,8 +174,8 @@ def _decode(value: Any, path: Path) -> Any:
     if kind == "dict":
         return {_decode(k, path): _decode(v, path) for k, v in inside}
     if kind in ("list", "tuple", "ndarray"):
-        make = {"list": list, "tuple": tuple, "ndarray": np.array}[kind]
-        return make([_decode(v, path) for v in inside])
+        values = [_decode(v, path) for v in inside]
+        return {"list": values, "tuple": tuple(values), "ndarray": np.array(values)}[kind]
     if kind not in _KNOWN:
         raise ModelFileError(f"{path} names the unknown object {kind!r}; it was altered.")
     return _KNOWN[kind](**{k: _decode(v, path) for k, v in inside.items()})

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.stats
-from zoo import PROBLEMS
 
 import blockwolfe as bw
 from blockwolfe.methods.samplers import Sampling
+from zoo import PROBLEMS
 
 
 class Listed(Sampling):
@@ -26,9 +26,7 @@ def test_lazy_average_equals_the_recursion(name):
     order = np.random.default_rng(0).integers(len(problem), size=25)
     v, ell = np.zeros(problem.n_features), np.zeros(len(problem))
     for k in range(len(order)):
-        result = bw.solve(
-            problem, 0.1, bw.BCFW(sampling=Listed(order)), 0.0, max_passes=k + 1
-        )
+        result = bw.solve(problem, 0.1, bw.BCFW(sampling=Listed(order)), 0.0, max_passes=k + 1)
         v = k / (k + 2) * v + 2 / (k + 2) * result.state.v
         ell = k / (k + 2) * ell + 2 / (k + 2) * result.state.ell
     averaged = bw.solve(

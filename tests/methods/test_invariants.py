@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from zoo import METHODS, PROBLEMS, hinge_terms
 
 import blockwolfe as bw
 from blockwolfe.methods.samplers import Sampling
+from zoo import METHODS, PROBLEMS, hinge_terms
 
 LAM = 0.1
 ROUNDING = 1e-10
@@ -13,7 +13,9 @@ ROUNDING = 1e-10
 
 def solved(name, method, **options):
     problem = PROBLEMS[name]()
-    return problem, bw.solve(problem, LAM, method, random_state=0, **{"max_passes": 12, "tol": 0.0} | options)
+    return problem, bw.solve(
+        problem, LAM, method, random_state=0, **{"max_passes": 12, "tol": 0.0} | options
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -43,7 +45,9 @@ def test_trace_and_certificates(name, method):
     np.testing.assert_allclose(result.w, result.state.v / LAM)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if "predefined" not in m and "aver" not in m])
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if "predefined" not in m and "aver" not in m]
+)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_dual_never_decreases(name, method):
     _, result = solved(name, method)
@@ -90,7 +94,12 @@ def test_each_visit_gains_what_the_formula_says(name):
     for visit in range(12):
         before = bw.certify(problem, state, LAM)
         result = bw.solve(
-            problem, LAM, bw.BCFW(sampling=One(visit % len(problem))), 0.0, max_passes=1, start=state
+            problem,
+            LAM,
+            bw.BCFW(sampling=One(visit % len(problem))),
+            0.0,
+            max_passes=1,
+            start=state,
         )
         i = visit % len(problem)
         s = before.block_gaps[i]
@@ -166,7 +175,9 @@ def test_interpreted_equals_compiled_bit_by_bit(name, method):
     ("toy-jitted", "toy-python"),
 ])  # fmt: skip
 def test_python_task_agrees_with_compiled_task(name, python):
-    compiled, interpreted = (solved(n, "bcfw", tol=1e-2, max_passes=None)[1] for n in (name, python))
+    compiled, interpreted = (
+        solved(n, "bcfw", tol=1e-2, max_passes=None)[1] for n in (name, python)
+    )
     gaps = [r.certificate.gap for r in (compiled, interpreted)]
     difference = abs(compiled.certificate.primal - interpreted.certificate.primal)
     assert difference <= max(gaps) + 1e-12

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
-from zoo import METHODS, PROBLEMS, chain_data, enumerated_optimum, multiclass_data
 
 import blockwolfe as bw
+from zoo import METHODS, PROBLEMS, chain_data, enumerated_optimum, multiclass_data
 
 
 @pytest.mark.parametrize("lam", [0.1, 1.0])
-@pytest.mark.parametrize("name", ["multiclass-dense", "multiclass-costs", "chain-weighted", "toy-jitted"])
+@pytest.mark.parametrize(
+    "name", ["multiclass-dense", "multiclass-costs", "chain-weighted", "toy-jitted"]
+)
 def test_tiny_problems_equal_the_enumerated_qp(name, lam):
     problem = PROBLEMS[name]()
     if name.startswith("chain"):
@@ -73,7 +75,9 @@ def test_binary_equals_linear_svc_with_hinge_loss():
     X, y = digits()
     X, y = X[y < 2], y[y < 2]
     C = 0.1
-    reference = LinearSVC(loss="hinge", fit_intercept=False, C=C, tol=1e-10, max_iter=10**6).fit(X, y)
+    reference = LinearSVC(loss="hinge", fit_intercept=False, C=C, tol=1e-10, max_iter=10**6).fit(
+        X, y
+    )
     u = reference.coef_[0]
     lam = 2 / (C * len(X))
     problem = bw.Problem(bw.tasks.Multiclass(bias=False), X, y)

@@ -4,9 +4,9 @@ import time
 
 import numpy as np
 import pytest
-from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 
 import blockwolfe as bw
+from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 
 LAM = 0.05
 

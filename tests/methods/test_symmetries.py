@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from zoo import chain_data
 
 import blockwolfe as bw
+from zoo import chain_data
 
 LAM, TOL = 0.5, 1e-3
 
@@ -58,7 +58,10 @@ def test_scaling_loss_and_lambda():
     cost = 1.0 - np.eye(3)
     a = solve(X, Y, task_loss=cost)
     b = solve(X, Y, lam=LAM / 4, tol=4 * TOL, task_loss=4 * cost)
-    assert abs(4 * a.certificate.primal - b.certificate.primal) <= 4 * a.certificate.gap + b.certificate.gap
+    assert (
+        abs(4 * a.certificate.primal - b.certificate.primal)
+        <= 4 * a.certificate.gap + b.certificate.gap
+    )
     bound = 4 * np.sqrt(2 * a.certificate.gap / LAM) + np.sqrt(2 * b.certificate.gap / (LAM / 4))
     assert np.linalg.norm(4 * a.w - b.w) <= bound
 

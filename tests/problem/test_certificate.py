@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from zoo import METHODS, PROBLEMS, PlainTask, enumerated_primal, multiclass_data
 
 import blockwolfe as bw
+from zoo import METHODS, PROBLEMS, PlainTask, enumerated_primal, multiclass_data
 
 SMALL = [name for name in PROBLEMS if name != "chain-long"]
 
@@ -14,7 +14,9 @@ def test_primal_equals_enumeration(name):
     problem = PROBLEMS[name]()
     for seed in range(3):
         w = np.random.default_rng(seed).normal(size=problem.n_features)
-        assert problem.primal(w, 0.3) == pytest.approx(enumerated_primal(problem, w, 0.3), rel=1e-10)
+        assert problem.primal(w, 0.3) == pytest.approx(
+            enumerated_primal(problem, w, 0.3), rel=1e-10
+        )
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

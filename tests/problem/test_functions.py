@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from zoo import PROBLEMS
 
 COMPILED = [name for name in PROBLEMS if "python" not in name]

@@ -17,7 +17,10 @@ def chains(draw):
     unary = draw(hnp.arrays(float, (n_positions, n_labels), elements=SCORES))
     transition = draw(hnp.arrays(float, (n_labels, n_labels), elements=SCORES))
     allowed = draw(hnp.arrays(bool, (n_positions, n_labels)))
-    allowed[np.arange(n_positions), draw(hnp.arrays(int, n_positions, elements=st.integers(0, n_labels - 1)))] = True
+    allowed[
+        np.arange(n_positions),
+        draw(hnp.arrays(int, n_positions, elements=st.integers(0, n_labels - 1))),
+    ] = True
     return unary, transition, allowed
 
 

@@ -32,6 +32,9 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
            [0., 1., 0.]])
     """
 
+    feature_names_: list[str]
+    _vectorizer: Any
+
     def __init__(self, min_count: int = 1) -> None:
         self.min_count = min_count
 
@@ -69,6 +72,8 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
 
 
 def _tokens(X: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    if not len(X):
+        raise InputError("X is empty; expected at least one sequence of token dicts.")
     for i, sequence in enumerate(X):
         if isinstance(sequence, (str, Mapping)) or not hasattr(sequence, "__len__"):
             raise InputError(

@@ -1,0 +1,1 @@
+"""Feature maps: how parts meet weights."""

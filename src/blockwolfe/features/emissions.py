@@ -40,24 +40,28 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(
-        cls, n_features: int, n_labels: int, *, bias: bool, first: bool, last: bool, transition: bool
+        cls,
+        n_features: int,
+        n_labels: int,
+        *,
+        bias: bool,
+        first: bool,
+        last: bool,
+        transition: bool,
     ) -> Layout:
         """Lay out the switched-on groups one after another."""
         end = n_features * n_labels
-        offsets = []
-        for is_on, size in (
-            (bias, n_labels),
-            (first, n_labels),
-            (last, n_labels),
-            (transition, n_labels * n_labels),
-        ):
-            offsets.append(end if is_on else -1)
+        groups = {"bias": bias, "first": first, "last": last, "transition": transition}
+        begin = {}
+        for name, is_on in groups.items():
+            begin[name] = end if is_on else -1
+            size = n_labels**2 if name == "transition" else n_labels
             end += size if is_on else 0
-        return cls(n_features, n_labels, *offsets, end)
+        return cls(n_features, n_labels, size=end, **begin)
 
 
 class Tokens(NamedTuple):
-    """All positions of all sequences as one CSR matrix; sequence i is rows offset[i]:offset[i+1]."""
+    """All positions as one CSR matrix; sequence i is rows offset[i]:offset[i+1]."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -97,7 +101,9 @@ DENSE_SHARE = 0.3
 
 
 @jit
-def add_position(tokens: Any, layout: Any, i: int, t: int, delta: Any, support: Any, out: Any) -> None:
+def add_position(
+    tokens: Any, layout: Any, i: int, t: int, delta: Any, support: Any, out: Any
+) -> None:
     """Out += F delta for position t, where `delta` is zero outside the labels `support`."""
     n_labels = layout.n_labels
     row = tokens.offset[i] + t

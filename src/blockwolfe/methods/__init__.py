@@ -1,0 +1,1 @@
+"""Solvers: settings, the one block loop, stopping."""

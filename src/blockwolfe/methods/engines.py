@@ -140,9 +140,7 @@ class BatchEngine(Engine):
             return 2.0 / (self.n_steps + 2.0)
         blocks, corners, lam = self.run.blocks, found.corners, self.run.lam
         ell = blocks.weight * found.loss
-        target = Store(
-            corners.start[:-1], np.diff(corners.start), corners.part, corners.value, ell
-        )
+        target = Store(corners.start[:-1], np.diff(corners.start), corners.part, corners.value, ell)
         direction = rebuild_v(blocks, target) - lam * self.run.w
         sqnorm = float(np.dot(direction, direction))
         slope = certificate.gap
@@ -157,5 +155,3 @@ def make_engine(
         return BlockEngine(Run(blocks, state, lam, method.averaging), method, rng)
     assert isinstance(method, FrankWolfe)
     return BatchEngine(Run(blocks, state, lam, has_average=False), method)
-
-

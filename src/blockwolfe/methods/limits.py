@@ -57,6 +57,7 @@ class Clock:
         self._paused = 0.0
 
     def __call__(self) -> float:
+        """Seconds so far."""
         return time.perf_counter() - self._began - self._paused
 
     def __enter__(self) -> None:

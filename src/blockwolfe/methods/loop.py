@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
 @jit
 def merge_corner(part: Any, mean: Any, corner: Any, size: int, slot_of: Any, delta: Any) -> int:
-    """delta = corner - mean over the block's parts; parts new to the block are appended.
+    """Delta = corner - mean over the block's parts; parts new to the block are appended.
 
     `part` and `mean` are the block's room, `corner` is (part, value, size). Returns the
     new number of parts. `slot_of` is -1 everywhere before and after.

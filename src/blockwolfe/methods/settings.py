@@ -19,6 +19,11 @@ class Method:
     True
     """
 
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the dual of the returned point can never decrease."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class FW:
@@ -65,6 +70,11 @@ class BCFW(Method):
         if type(self.certify_every) is not int or self.certify_every < 1:
             raise OptionError(f"certify_every={self.certify_every!r} must be an integer >= 1.")
 
+    @property
+    def is_monotone(self) -> bool:
+        """With the exact line search, and for the last iterate."""
+        return self.step.line_search and not self.averaging
+
 
 @dataclass(frozen=True)
 class FrankWolfe(Method):
@@ -80,6 +90,11 @@ class FrankWolfe(Method):
 
     def __post_init__(self) -> None:
         _check_flag("line_search", self.line_search)
+
+    @property
+    def is_monotone(self) -> bool:
+        """With the exact line search."""
+        return self.line_search
 
 
 _BCFW_WORDS: dict[str, Callable[[BCFW], BCFW]] = {
@@ -115,13 +130,13 @@ def _predefined_batch(method: FrankWolfe) -> FrankWolfe:
     return replace(method, line_search=False)
 
 
-def _with_words(method: Any, name: str, words: list[str], known: dict[str, Any]) -> Method:
+def _with_words(method: Any, name: str, words: list[str], known: dict[str, Any]) -> Any:
     for word in words:
         if word not in known:
-            base = name.split("+")[0]
+            base = name.split("+", maxsplit=1)[0]
             raise unknown_option("method", name, [base, *(f"{base}+{w}" for w in known)])
         method = known[word](method)
-    return method  # type: ignore[no-any-return]
+    return method
 
 
 def _check_flag(name: str, value: Any) -> None:

@@ -175,9 +175,8 @@ class _Solver:
         assert self.certificate is not None
         self._patience = self._patience * 2 if was_promised else 1
         scale = abs(self.certificate.primal) + abs(self.certificate.dual)
-        is_monotone = isinstance(self.method, BCFW) and not self.method.averaging
         gain = self.certificate.dual - dual_before
-        return is_monotone and self.method.step.line_search and gain <= STALLED_GAIN * scale
+        return self.method.is_monotone and gain <= STALLED_GAIN * scale
 
     def _is_due(self) -> bool:
         if self.engine.is_free_to_certify:

@@ -1,0 +1,1 @@
+"""The problem as blocks: state, certificate, checks."""

@@ -1,4 +1,4 @@
-"""A training set as blocks: a task's functions in the form that the loop calls, and block weights."""
+"""A training set as blocks: a task's functions as the loop calls them, and block weights."""
 
 from __future__ import annotations
 

@@ -71,15 +71,17 @@ def dot(a: Any, b: Any, begin: int, size: int) -> float:
 
 @jit
 def copy_corner(part: Any, value: Any, size: int, to_part: Any, to_value: Any, begin: int) -> None:
-    """Append a corner to a buffer. (A loop: slice assignment takes Numba seconds to compile.)"""
+    """Append a corner to a buffer. Slice assignment would take Numba seconds to compile."""
     for s in range(size):
         to_part[begin + s] = part[s]
         to_value[begin + s] = value[s]
 
 
 @jit
-def _sweep(first: int, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any) -> int:
-    """Hinge, gap and the size of their terms for blocks from `first` on; corners are kept on request.
+def _sweep(
+    first: int, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any
+) -> int:
+    """Hinge, gap and the size of their terms from block `first` on; keeps corners on request.
 
     Returns the block at which it stopped: the end, or where the corner buffer is full.
     """

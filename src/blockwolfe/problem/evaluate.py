@@ -41,6 +41,7 @@ class HeldOut:
         n_examples(self.X, self.Y)
 
     def __call__(self, w: np.ndarray) -> float:
+        """The loss at w."""
         return float(task_losses(self.task, self.Y, predict(self.task, self.X, w)).mean())
 
 

@@ -37,11 +37,11 @@ class Problem:
     def __init__(self, task: Any, X: Any, Y: Any, sample_weight: Any = None) -> None:
         check_protocol(task)
         n = n_examples(X, Y)
-        self.weight = _normalised_weight(sample_weight, n)
+        weight = _checked_weight(sample_weight, n)
+        self.weight, self.n_effective = weight / weight.sum(), float(weight.sum())
         if callable(getattr(task, "fit", None)):
             task = clone(task, safe=False).fit(X, Y)
         self.task, self.X, self.Y = task, X, Y
-        self.n_effective = float(n if sample_weight is None else np.sum(sample_weight))
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -90,14 +90,15 @@ def certify(problem: Problem, state: State, lam: float) -> Certificate:
 
 def check_lam(lam: Any) -> float:
     """The regularisation strength as a float > 0."""
-    if isinstance(lam, bool) or not isinstance(lam, numbers.Real) or not 0 < lam < np.inf:
+    is_number = isinstance(lam, numbers.Real) and not isinstance(lam, bool)
+    if not is_number or not 0.0 < float(lam) < np.inf:
         raise OptionError(f"lam={lam!r} must be a finite number > 0, for example 1/n or 0.01.")
     return float(lam)
 
 
-def _normalised_weight(sample_weight: Any, n: int) -> np.ndarray:
+def _checked_weight(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
-        return np.full(n, 1.0 / n)
+        return np.ones(n)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,):
         raise InputError(
@@ -107,4 +108,4 @@ def _normalised_weight(sample_weight: Any, n: int) -> np.ndarray:
         raise InputError("sample_weight has negative, NaN or infinite entries; expected >= 0.")
     if not weight.any():
         raise InputError("sample_weight is zero for every example; nothing is left to train on.")
-    return weight / weight.sum()
+    return weight

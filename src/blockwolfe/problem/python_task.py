@@ -13,6 +13,7 @@ from blockwolfe.tasks.vectors import sparse_features
 
 __all__ = ["FUNCTIONS", "PythonOracle"]
 
+
 class PythonOracle:
     """Calls the task; the `data` of the interpreted block functions."""
 

@@ -107,7 +107,7 @@ def _accumulate(functions: Any, data: Any, weight: Any, store: Any, v: Any) -> N
 
 
 def rebuild_v(blocks: Blocks, store: Store) -> np.ndarray:
-    """v = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding."""
+    """V = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding."""
     v = np.zeros(blocks.n_features)
     of_blocks = (blocks.functions, blocks.data)
     truth = blocks.truth

@@ -1,4 +1,4 @@
-"""Block functions for tasks that give whole feature vectors: parts are features, F_i is the identity."""
+"""Block functions for whole feature vectors: parts are features, F_i is the identity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def score(data: Any, i: int, w: Any) -> None:
 @jit
 def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
     """The user's own oracle, which is the first entry of `data`."""
-    return data[0](data[1], i, w, part, value)  # type: ignore[no-any-return]
+    return data[0](data[1], i, w, part, value)
 
 
 @jit

@@ -1,0 +1,1 @@
+"""What a solver returns: result, status, trace, summary."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from blockwolfe.compiled import jit
 
 __all__ = ["enumerate_outputs", "maximize"]
@@ -16,6 +14,7 @@ __all__ = ["enumerate_outputs", "maximize"]
 def maximize(theta: Any) -> int:
     """Label of the largest score.
 
+    >>> import numpy as np
     >>> maximize(np.array([0.0, 2.0, 2.0]))
     1
     """

@@ -130,4 +130,6 @@ def _bare_positions(features: list[Any]) -> Tokens:
         raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     nothing = np.zeros(0)
-    return Tokens(np.zeros(offset[-1] + 1, dtype=np.int64), nothing.astype(np.int32), nothing, offset)
+    return Tokens(
+        np.zeros(offset[-1] + 1, dtype=np.int64), nothing.astype(np.int32), nothing, offset
+    )

@@ -50,6 +50,8 @@ def n_examples(X: Any, Y: Any) -> int:
 
 
 def _count(values: Any, name: str) -> int:
+    if hasattr(values, "__array__") and not hasattr(values, "shape"):
+        values = np.asarray(values)
     if hasattr(values, "shape") and len(values.shape) > 0:
         return int(values.shape[0])
     if not hasattr(values, "__len__") or isinstance(values, (str, Mapping)):

@@ -93,4 +93,6 @@ def _expectation(classes: np.ndarray) -> str:
     if classes.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
         return f"outside the labels 0..{len(classes) - 1}. Check n_labels or the labels."
     shown = ", ".join(repr(c.item()) for c in classes[:8]) + (", ..." if len(classes) > 8 else "")
-    return f"not one of the {len(classes)} labels {shown}. Check the spelling, or pass labels=[...]."
+    return (
+        f"not one of the {len(classes)} labels {shown}. Check the spelling, or pass labels=[...]."
+    )

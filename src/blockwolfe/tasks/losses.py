@@ -1,6 +1,6 @@
 """Task losses that are sums over positions: a cost matrix, a scale, and nothing else.
 
-    L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero diagonal
+L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero diagonal
 """
 
 from __future__ import annotations

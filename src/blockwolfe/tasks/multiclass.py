@@ -33,6 +33,8 @@ class Multiclass(SequenceTask):
     array(['high'], dtype='<U4')
     """
 
+    has_positions = False
+
     def __init__(
         self,
         n_labels: int | None = None,

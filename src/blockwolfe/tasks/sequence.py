@@ -1,4 +1,4 @@
-"""The common body of `Chain` and `Multiclass`: label-indicator features, position losses, exact decoding."""
+"""The common body of `Chain` and `Multiclass`: indicator features, position losses, decoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _decode_all(data: Any, w: Any, out: Any) -> None:
     for i in range(data.tokens.offset.shape[0] - 1):
         begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
         sequence_functions.score(data, i, w)
-        decode(data.layout, w, data.theta[: end - begin], data.allowed[begin:end], data.best, data.path)
+        decode(
+            data.layout, w, data.theta[: end - begin], data.allowed[begin:end], data.best, data.path
+        )
         for t in range(end - begin):
             out[begin + t] = data.path[t]
 
@@ -55,6 +57,7 @@ class SequenceTask(BaseEstimator):
     """
 
     exact = True
+    has_positions = True  # False: an output is one label, not a sequence of them
     n_labels: Any
     labels: Any
     task_loss: Any
@@ -102,7 +105,7 @@ class SequenceTask(BaseEstimator):
         flat, offset = self._flat_labels(Y)
         if not np.array_equal(offset, tokens.offset):
             _raise_unequal(np.diff(tokens.offset), np.diff(offset))
-        codes = encode(flat, self.classes_, offset)
+        codes = encode(flat, self.classes_, offset if self.has_positions else None)
         if len(allowed):
             _check_truth_allowed(codes, allowed, offset)
         return codes

@@ -1,4 +1,4 @@
-"""The five block functions (see `BlockFunctions`) for label sequences; a single label is length one."""
+"""The five `BlockFunctions` for label sequences; a single label is a sequence of length one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SequenceData(NamedTuple):
 
 @jit
 def score(data: Any, i: int, w: Any) -> None:
-    """theta of every position and label."""
+    """Theta of every position and label."""
     emissions.score_positions(data.tokens, data.layout, i, w, data.theta)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from blockwolfe.errors import OracleError
+from blockwolfe.problem.blocks import make_blocks
+from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.vectors import check_protocol, dense_features
 
@@ -85,6 +88,8 @@ def check_task(
     checker = _Checker(task, rng, n_weights)
     for i in range(n):
         checker.check(i, X[i], Y[i])
+    if callable(getattr(task, "compiled", None)):
+        _check_compiled(task, X[:n], Y[:n], rng)
     return TaskReport(n, checker.n_comparisons, checker.n_enumerated)
 
 
@@ -98,7 +103,9 @@ class _Checker:
         before = copy.deepcopy((x, y))
         phi = dense_features(self.task, x, y, i)
         weights = [np.zeros(len(phi))]
-        weights += [scale * self.rng.normal(size=len(phi)) for scale in 10.0 ** _spread(self.n_weights)]
+        weights += [
+            scale * self.rng.normal(size=len(phi)) for scale in 10.0 ** _spread(self.n_weights)
+        ]
         found = [(w, self._decode(i, x, y, w)) for w in weights]
         others, is_all = self._outputs(x, y, [output for _, pair in found for output in pair])
         self._check_losses(i, y, others)
@@ -144,7 +151,15 @@ class _Checker:
                 raise OracleError(f"loss(Y[{i}], {other!r}) is {loss}; expected finite and >= 0.")
 
     def _compare(
-        self, i: int, method: str, x: Any, own: Any, w: Any, own_loss: float, others: Any, scores: Any
+        self,
+        i: int,
+        method: str,
+        x: Any,
+        own: Any,
+        w: Any,
+        own_loss: float,
+        others: Any,
+        scores: Any,
     ) -> None:
         mine = float(np.dot(w, dense_features(self.task, x, own, i))) + own_loss
         best = int(np.argmax(scores))
@@ -169,6 +184,24 @@ class _Checker:
                 )
 
 
+def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None:
+    """H_i(w) by the compiled oracle must be H_i(w) by the four methods."""
+    n = n_examples(X, Y)
+    blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
+    store, work = initial_state(blocks).store(), blocks.work()
+    for w in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
+        hinges = sweep(blocks, store, w, work).hinge
+        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            output = task.augmented_decode(x, y, w.copy())
+            gain = dense_features(task, x, output, i) - dense_features(task, x, y, i)
+            expected = float(task.loss(y, output)) + float(np.dot(w, gain))
+            if abs(hinges[i] - expected) > TOLERANCE * (1.0 + abs(expected) + abs(hinges[i])):
+                raise OracleError(
+                    f"the compiled oracle reaches H = {hinges[i]:.6g} on example {i}, but "
+                    f"augmented_decode reaches {expected:.6g} at the same w."
+                )
+
+
 def _spread(n_weights: int) -> np.ndarray:
     """Exponents of the scales of w to try: small (loss decides) to large (features decide)."""
     return np.linspace(-2.0, 1.0, n_weights)
@@ -184,6 +217,7 @@ def _same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(_same(p, q) for p, q in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
-    if hasattr(a, "__dict__") and type(a) is type(b) and type(a).__eq__ is object.__eq__:
+    has_no_equality = is_dataclass(a) or getattr(type(a), "__eq__", None) is object.__eq__
+    if hasattr(a, "__dict__") and type(a) is type(b) and has_no_equality:
         return _same(vars(a), vars(b))
     return bool(np.all(a == b))

@@ -1,0 +1,221 @@
+"""Bad input: each a clear error before any work, naming what was found and what to do."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import blockwolfe as bw
+from zoo import chain_data, multiclass_data, token_dicts
+
+NAN_X = chain_data()[0]
+NAN_X[2] = NAN_X[2].copy()
+NAN_X[2][1, 3] = np.nan
+
+
+def chain_fit(X=None, Y=None, **options):
+    default_X, default_Y = chain_data()
+    svm = bw.StructuredSVM(bw.tasks.Chain(3), **{"lam": 0.5, "tol": 0.1} | options)
+    return svm.fit(default_X if X is None else X, default_Y if Y is None else Y)
+
+
+def changed(values, i, value):
+    values = list(values)
+    values[i] = value
+    return values
+
+
+X, Y = chain_data()
+
+BAD = {
+    "label out of range": (dict(Y=changed(Y, 1, [0, 1, 7])), r"Y\[1\]\[2\] is 7, outside .* 0\.\.2"),
+    "negative label": (dict(Y=changed(Y, 1, [0, -1, 1])), r"Y\[1\]\[1\] is -1"),
+    "label of wrong type": (dict(Y=changed(Y, 1, [0.5, 1.0, 2.0])), r"Y\[1\] is \[0\.5"),
+    "labels mixed in one sequence": (dict(Y=changed(Y, 1, ["a", 1, 2])), r"Y\[1\].*all strings or all"),
+    "labels mixed over sequences": (dict(Y=changed(Y, 1, ["a", "b", "c"])), r"Y\[1\] has labels like 'a'"),
+    "label not a sequence": (dict(Y=changed(Y, 1, 3)), r"Y\[1\] is 3 of type int"),
+    "X longer than Y": (dict(Y=Y[:-1]), "X has 8 examples and Y has 7"),
+    "sequence and labels of different length": (
+        dict(Y=changed(Y, 1, [0, 1])),
+        r"X\[1\] has 3 positions and Y\[1\] has 2 labels",
+    ),
+    "empty sequence": (dict(X=changed(X, 3, np.zeros((0, 4))), Y=changed(Y, 3, [])), r"\[3\] is empty"),
+    "empty training set": (dict(X=[], Y=[]), "X is empty"),
+    "NaN": (dict(X=NAN_X), r"X\[2\] has nan at position 1, feature 3"),
+    "infinite": (dict(X=changed(X, 0, np.full((1, 4), np.inf))), r"X\[0\] has inf"),
+    "ragged features": (dict(X=changed(X, 0, np.zeros((1, 5)))), r"features and X\[0\] has 5"),
+    "features not numbers": (dict(X=changed(X, 0, np.array([["a", "b", "c", "d"]]))), r"X\[0\] has shape \(1, 4\) and type <U1"),
+    "three dimensions": (dict(X=changed(X, 0, np.zeros((1, 4, 2)))), r"X\[0\] has shape \(1, 4, 2\)"),
+    "X is a string": (dict(X="hello"), "X is a str"),
+    "zero lam": (dict(lam=0.0), r"lam=0\.0 must be a finite number > 0"),
+    "negative lam": (dict(lam=-1.0), r"lam=-1\.0 must be"),
+    "lam not a number": (dict(lam="small"), "lam='small' must be"),
+    "NaN lam": (dict(lam=float("nan")), "lam=nan must be"),
+    "both C and lam": (dict(lam=1.0, C=1.0), "both given"),
+    "negative C": (dict(lam=None, C=-1.0), r"C=-1\.0 must be"),
+    "unknown method": (dict(method="sgd"), r"method='sgd' is not known; valid: 'auto', 'bcfw', 'fw'"),
+    "unknown option in method": (dict(method="bcfw+fast"), r"valid: 'bcfw', 'bcfw\+uniform'"),
+    "method of wrong type": (dict(method=3), "neither a name nor a method object"),
+    "negative tol": (dict(tol=-1), "tol=-1 must be"),
+    "passes": (dict(max_passes=2.5), r"max_passes=2\.5 must be an integer"),
+    "oracle calls": (dict(max_oracle_calls=3), "max_oracle_calls=3 is less than the number of blocks, 8"),
+    "time": (dict(time_limit=0), "time_limit=0 must be seconds > 0"),
+    "seed": (dict(random_state="x"), "random_state='x'"),
+    "callbacks": (dict(callbacks=[3]), "callbacks has 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_chain_refuses(case, monkeypatch):
+    from blockwolfe.methods import engines
+
+    def work(*args, **kwargs):
+        raise AssertionError("work was begun before the input was checked")
+
+    monkeypatch.setattr(engines.BlockEngine, "advance", work)
+    options, message = BAD[case]
+    with pytest.raises(bw.BlockwolfeError, match=message) as caught:
+        chain_fit(**options)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (dict(n_labels=0), "n_labels=0 must be an integer >= 1"),
+    (dict(n_labels=2, labels=["a"]), "n_labels=2 but 1 labels"),
+    (dict(labels=[0, 0, 1]), "repeated"),
+    (dict(task_loss="hinge"), "loss='hinge' is not known; valid: 'zero_one', 'hamming'"),
+    (dict(task_loss="zero_one"), "not a sum over positions"),
+    (dict(task_loss=[[0, 1], [1, 0]]), r"costs has shape \(2, 2\); expected \(3, 3\)"),
+    (dict(task_loss=[[1, 1, 1], [1, 0, 1], [1, 1, 0]]), "zeros on the diagonal"),
+    (dict(task_loss=-1 * (1 - np.eye(3))), ">= 0"),
+    (dict(task_loss=bw.tasks.Hamming(class_weight={9: 1.0})), "class_weight has the label 9"),
+    (dict(task_loss=bw.tasks.Hamming(class_weight="fair")), "valid: 'balanced'"),
+    (dict(transition="yes"), "transition='yes' must be True or False"),
+])  # fmt: skip
+def test_chain_options(options, message):
+    with pytest.raises(bw.BlockwolfeError, match=message):
+        bw.Problem(bw.tasks.Chain(**options), *chain_data())
+
+
+def test_prediction_input():
+    svm = chain_fit()
+    with pytest.raises(bw.InputError, match="X has 5 features, but Chain is expecting 4"):
+        svm.predict([np.zeros((2, 5))])
+    with pytest.raises(bw.InputError, match="X has nan|has nan at position 0"):
+        svm.predict([np.full((1, 4), np.nan)])
+    with pytest.raises(bw.InputError, match="empty"):
+        svm.predict([])
+    with pytest.raises(bw.InputError, match=r"\[1\] is empty"):
+        svm.predict([np.zeros((1, 4)), np.zeros((0, 4))])
+
+
+def test_multiclass_input():
+    X, Y = multiclass_data()
+    svm = bw.StructuredSVM(bw.tasks.Multiclass(n_labels=3), lam=0.5, tol=0.1).fit(X, Y)
+    with pytest.raises(bw.InputError, match="X has 3 features"):
+        svm.predict(X[:, :3])
+    with pytest.raises(bw.InputError, match=r"Y\[0\] is 5, outside the labels 0\.\.2"):
+        svm.fit(X, [5, *Y[1:]])
+    with pytest.raises(ValueError, match="NaN"):
+        svm.fit(np.where(X == 0, np.nan, X), Y)
+    with pytest.raises(bw.InputError, match="12 examples and Y has 11"):
+        svm.fit(X, Y[1:])
+
+
+def test_masks():
+    X, Y = chain_data()
+    allow_all = [np.ones((len(y), 3), dtype=bool) for y in Y]
+    bad = allow_all[1].copy()
+    bad[0, Y[1][0]] = False
+    for mask, message in [
+        (bad, r"true label of X\[1\] at position 0 is not among its allowed"),
+        (np.zeros_like(bad), r"X\[1\]\.allowed forbids every label at position 0"),
+        (bad[:, :2], r"X\[1\]\.allowed is bool of shape \(3, 2\)"),
+        (bad.astype(int), r"X\[1\]\.allowed is int64"),
+    ]:
+        with pytest.raises(bw.InputError, match=message):
+            bw.Problem(bw.tasks.Chain(3), changed(X, 1, bw.tasks.Masked(X[1], mask)), Y)
+
+
+def test_token_dicts():
+    X, Y = token_dicts()
+    with pytest.raises(bw.InputError, match=r"X\[1\]\[0\]\['w'\] is None"):
+        bw.Problem(bw.tasks.Chain(), changed(X, 1, [{"w": None}, {"w": "dog"}]), Y)
+    with pytest.raises(bw.InputError, match=r"X\[0\] has nan"):
+        bw.Problem(bw.tasks.Chain(), changed(X, 0, [{"v": float("nan")}] * 3), Y)
+
+
+def test_sample_weight():
+    X, Y = chain_data()
+    for weight, message in [
+        ([1, 2], r"shape \(2,\); expected one weight per example, \(8,\)"),
+        ([-1] + [1] * 7, "negative"),
+        ([np.nan] * 8, "NaN"),
+        ([0] * 8, "zero for every example"),
+    ]:
+        with pytest.raises(bw.InputError, match=message):
+            bw.Problem(bw.tasks.Chain(3), X, Y, sample_weight=weight)
+
+
+def test_task_without_its_methods():
+    class Half:
+        def features(self, x, y):
+            return [0.0]
+
+    with pytest.raises(bw.InputError, match="Half lacks loss, decode, augmented_decode"):
+        bw.Problem(Half(), [1], [1])
+
+
+class Sign:
+    def features(self, x, y):
+        return y * np.asarray(x, dtype=float)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def decode(self, x, w):
+        return 1 if np.dot(w, x) >= 0 else -1
+
+    def augmented_decode(self, x, y, w):
+        return max((-1, 1), key=lambda h: self.loss(y, h) + h * np.dot(w, x))
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (dict(features=lambda s, x, y: np.full(2, np.nan)), "features.*NaN"),
+    (dict(features=lambda s, x, y: np.ones((2, 2))), r"shape \(2, 2\); expected one dimension"),
+    (dict(features=lambda s, x, y: np.ones(2 if y == 1 else 3)), "has length 3, but w has length 2"),
+    (dict(features=lambda s, x, y: ([0, 0], [1.0, 1.0]), n_features=2), "index twice"),
+    (dict(features=lambda s, x, y: ([5], [1.0]), n_features=2), "length 6, but w has length 2"),
+    (dict(features=lambda s, x, y: ([0], [1.0])), "attribute n_features"),
+    (
+        dict(loss=lambda s, y, h: -float(y != h), augmented_decode=lambda s, x, y, w: -y),
+        "loss.* is -1.0",
+    ),
+    (dict(loss=lambda s, y, h: float("nan")), "loss.* is nan"),
+    (dict(augmented_decode=lambda s, x, y, w: -1 if np.dot(w, x) >= 0 else 1), "below that of the true"),
+])  # fmt: skip
+def test_python_task_that_breaks_its_contract(change, message):
+    task = type("Broken", (Sign,), change)()
+    X, Y = [[1.0, 2.0], [-1.0, 0.5], [0.5, 0.5]], [1, -1, 1]
+    with pytest.raises(bw.BlockwolfeError, match=message):
+        bw.solve(bw.Problem(task, X, Y), 0.1)
+
+
+def test_solve_wants_a_problem():
+    with pytest.raises(bw.InputError, match=r"expected blockwolfe\.Problem"):
+        bw.solve((1, 2), 0.1)
+
+
+def test_primal_wants_a_whole_w():
+    problem = bw.Problem(bw.tasks.Chain(3), *chain_data())
+    with pytest.raises(bw.InputError, match=r"w has shape \(3,\)"):
+        problem.primal(np.zeros(3), 0.1)
+
+
+def test_sparse_duplicates_are_summed():
+    duplicated = sp.csr_array(
+        (np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 3)
+    )
+    plain = np.array([[0.0, 3.0, 0.0]])
+    tasks = [bw.Problem(bw.tasks.Chain(2), [x], [[1]]) for x in (duplicated, plain)]
+    w = np.arange(tasks[0].n_features, dtype=float)
+    assert tasks[0].primal(w, 1.0) == tasks[1].primal(w, 1.0)

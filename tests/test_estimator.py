@@ -1,0 +1,157 @@
+"""The scikit-learn face: their own checks, searches, pipelines, and honest endings."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import blockwolfe as bw
+from zoo import chain_data, multiclass_data, token_dicts
+
+@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@parametrize_with_checks([bw.StructuredSVM(bw.tasks.Multiclass(), tol=1e-2, max_passes=300)])
+def test_sklearn_checks(estimator, check):
+    """All of scikit-learn's checks on the multiclass use; none is exempted."""
+    check(estimator)
+
+
+def fitted(**options):
+    X, Y = chain_data(n=20)
+    return (
+        bw.StructuredSVM(bw.tasks.Chain(3), **{"lam": 0.5, "tol": 1e-2} | options).fit(X, Y),
+        X,
+        Y,
+    )
+
+
+def test_fitted_attributes_belong_together():
+    svm, X, Y = fitted()
+    assert svm.certificate_ is svm.result_.certificate
+    assert svm.coef_ is svm.result_.w
+    assert svm.trace_[-1].gap == svm.certificate_.gap <= 1e-2
+    assert svm.lam_ == 0.5
+    assert svm.n_features_in_ == 4
+    losses = [np.mean(p != y) for p, y in zip(svm.predict(X), Y, strict=True)]
+    assert svm.score(X, Y) == pytest.approx(1 - np.mean(losses))
+
+
+def test_c_is_one_over_lam_n():
+    by_lam, X, Y = fitted(lam=0.5, random_state=0)
+    by_c = bw.StructuredSVM(bw.tasks.Chain(3), C=1 / (0.5 * 20), tol=1e-2, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(by_c.coef_, by_lam.coef_, rtol=1e-12, atol=1e-15)
+    neither = bw.StructuredSVM(bw.tasks.Chain(3), tol=0.2).fit(X, Y)
+    assert neither.lam_ == pytest.approx(1 / 20)
+    weighted = bw.StructuredSVM(bw.tasks.Chain(3), C=1.0, tol=0.2).fit(X, Y, sample_weight=[2] * 20)
+    assert weighted.lam_ == pytest.approx(1 / 40)
+
+
+def test_second_fit_equals_a_first_one():
+    svm, X, Y = fitted(random_state=3)
+    first = svm.coef_.copy()
+    other = chain_data(n=9, seed=5)
+    svm.fit(*other)
+    svm.fit(X, Y)
+    np.testing.assert_array_equal(svm.coef_, first)
+
+
+def test_clone_and_nested_parameters():
+    svm = bw.StructuredSVM(bw.tasks.Chain(3, transition=False), lam=1.0)
+    copy = clone(svm)
+    assert copy.get_params()["task__transition"] is False
+    copy.set_params(task__transition=True, lam=2.0)
+    assert copy.task.transition
+    assert not svm.task.transition
+    assert "Chain" in repr(copy)
+    assert not hasattr(svm.task, "classes_")
+
+
+def test_fit_leaves_the_given_task_alone():
+    task = bw.tasks.Chain()
+    bw.StructuredSVM(task, lam=0.5, tol=0.1).fit(*token_dicts())
+    assert not hasattr(task, "classes_")
+
+
+def test_grid_search_over_chains():
+    X, Y = chain_data(n=20)
+    search = GridSearchCV(
+        bw.StructuredSVM(bw.tasks.Chain(3), tol=0.05),
+        {"lam": [0.3, 3.0], "task__transition": [True, False]},
+        cv=3,
+    ).fit(X, Y)
+    assert 0 <= search.best_score_ <= 1
+    assert set(search.best_params_) == {"lam", "task__transition"}
+
+
+def test_cross_validation_and_pipeline_for_multiclass():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    svm = bw.StructuredSVM(lam=0.05, tol=0.05)
+    scores = cross_val_score(make_pipeline(StandardScaler(), svm), X, y, cv=3)
+    assert scores.mean() > 0.8
+    assert cross_val_score(svm, sp.csr_array(X / 16), y, cv=3).mean() > 0.8
+
+
+def test_dense_sparse_and_index_types_agree():
+    X, Y = multiclass_data(n=30)
+    reference = bw.StructuredSVM(lam=0.5, tol=1e-2, random_state=0).fit(X, Y).coef_
+    for index_type in (np.int32, np.int64):
+        matrix = sp.csr_matrix(X)
+        matrix.indices, matrix.indptr = (
+            matrix.indices.astype(index_type),
+            matrix.indptr.astype(index_type),
+        )
+        again = bw.StructuredSVM(lam=0.5, tol=1e-2, random_state=0).fit(matrix, Y).coef_
+        np.testing.assert_array_equal(again, reference)
+    lists = bw.StructuredSVM(lam=0.5, tol=1e-2, random_state=0).fit(X.tolist(), Y.tolist()).coef_
+    np.testing.assert_array_equal(lists, reference)
+
+
+def test_string_labels_and_unseen_features():
+    X, Y = token_dicts()
+    svm = bw.StructuredSVM(bw.tasks.Chain(min_count=1), lam=0.01, tol=1e-2).fit(X, Y)
+    assert [list(p) for p in svm.predict(X)] == Y
+    unseen = svm.predict([[{"never": "seen"}, {"w": "dog"}]])[0]
+    assert unseen[1] == "N"
+
+
+def test_unknown_true_label_counts_as_missed():
+    X, Y = token_dicts()
+    svm = bw.StructuredSVM(bw.tasks.Chain(), lam=0.01, tol=1e-2).fit(X, Y)
+    assert svm.score(X[:1], [["D", "N", "NEW"]]) == pytest.approx(2 / 3)
+
+
+def test_not_certified_is_a_warning_with_gap_and_remedy():
+    X, Y = chain_data()
+    with pytest.warns(bw.NotCertifiedWarning, match=r"max_passes .*gap .* tol .*Raise max_passes"):
+        bw.StructuredSVM(bw.tasks.Chain(3), lam=1e-3, tol=1e-9, max_passes=2).fit(X, Y)
+
+
+def test_verbose_prints_one_screen(capsys):
+    fitted(verbose=1)
+    shown = capsys.readouterr().out
+    for word in ("certified", "optimum", "between", "lam", "passes"):
+        assert word in shown
+    assert len(shown.splitlines()) < 30
+
+
+def test_held_out_loss_in_trace():
+    X, Y = chain_data(n=20)
+    svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.5, tol=1e-2).fit(X, Y, held_out=(X, Y))
+    assert svm.trace_[-1].held_out_loss == pytest.approx(1 - svm.score(X, Y))
+
+
+def test_averaging_through_the_estimator():
+    svm, _, _ = fitted(method=bw.BCFW(averaging=True))
+    assert svm.certificate_.gap <= 1e-2
+
+
+def test_trace_to_pandas():
+    svm, _, _ = fitted()
+    frame = svm.trace_.to_pandas()
+    assert list(frame.columns) == list(bw.Trace.columns)
+    assert len(frame) == len(svm.trace_)

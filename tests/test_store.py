@@ -1,0 +1,165 @@
+"""Model files: round trips, and every way a file can be bad."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import blockwolfe as bw
+from zoo import PlainTask, chain_data, multiclass_data, token_dicts
+
+
+def chain_model(**task):
+    X, Y = token_dicts()
+    return bw.StructuredSVM(bw.tasks.Chain(**task), lam=0.1, tol=1e-2, random_state=0).fit(X, Y), X
+
+
+MODELS = {
+    "dicts": chain_model,
+    "min_count": lambda: chain_model(
+        min_count=2, task_loss=bw.tasks.Hamming(class_weight={"N": 2.0})
+    ),
+    "multiclass": lambda: (
+        bw.StructuredSVM(lam=0.5, tol=0.1, method=bw.BCFW(bw.Cyclic())).fit(*multiclass_data()),
+        multiclass_data()[0],
+    ),
+    "arrays": lambda: (
+        bw.StructuredSVM(bw.tasks.Chain(3, task_loss=1 - np.eye(3)), lam=0.5, tol=0.1).fit(
+            *chain_data()
+        ),
+        chain_data()[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip(tmp_path, name):
+    svm, X = MODELS[name]()
+    svm.save(tmp_path / "m.npz")
+    back = bw.load(tmp_path / "m.npz")
+    for mine, theirs in zip(svm.predict(X), back.predict(X), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(svm.coef_, back.coef_)
+    assert back.lam_ == svm.lam_
+    assert back.certificate_.gap == svm.certificate_.gap
+    assert back.certificate_.exact is True
+    np.testing.assert_array_equal(back.trace_["gap"], svm.trace_["gap"])
+    assert repr(back.method) == repr(svm.method)
+    assert list(tmp_path.iterdir()) == [tmp_path / "m.npz"]  # nothing temporary is left
+
+
+def test_loaded_model_can_be_fitted_again(tmp_path):
+    svm, X = chain_model()
+    svm.save(tmp_path / "m.npz")
+    back = bw.load(tmp_path / "m.npz").fit(X, token_dicts()[1])
+    np.testing.assert_array_equal(back.coef_, svm.coef_)
+
+
+def test_own_task_must_be_passed_again(tmp_path):
+    X, Y = multiclass_data()
+    task = PlainTask(bw.Problem(bw.tasks.Multiclass(), X, Y).task)
+    svm = bw.StructuredSVM(task, lam=0.5, tol=0.1).fit(X, Y)
+    svm.save(tmp_path / "m.npz")
+    with pytest.raises(bw.InputError, match=r"task class PlainTask.*load\(path, task="):
+        bw.load(tmp_path / "m.npz")
+    assert bw.load(tmp_path / "m.npz", task=task).predict(X) == svm.predict(X)
+
+
+@pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
+def test_truncated_file(tmp_path, keep):
+    svm, _ = chain_model()
+    svm.save(tmp_path / "m.npz")
+    content = (tmp_path / "m.npz").read_bytes()
+    cut = int(keep * len(content)) if isinstance(keep, float) else keep
+    (tmp_path / "m.npz").write_bytes(content[:cut])
+    with pytest.raises(bw.ModelFileError, match="truncated or altered"):
+        bw.load(tmp_path / "m.npz")
+
+
+def rewritten(path, change):
+    """Change the header or an array of a model file, leaving the rest valid."""
+    with np.load(path) as archive:
+        content = dict(archive)
+    header = json.loads(str(content["header"][()]))
+    change(header, content)
+    content["header"] = np.array(json.dumps(header))
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **content)
+    path.write_bytes(buffer.getvalue())
+
+
+def test_altered_weights_and_altered_certificate(tmp_path):
+    svm, _ = chain_model()
+    for change in (
+        lambda header, content: content["coef"].__setitem__(0, 99.0),
+        lambda header, content: header["certificate"].update(gap=0.0),
+    ):
+        svm.save(tmp_path / "m.npz")
+        rewritten(tmp_path / "m.npz", change)
+        with pytest.raises(bw.ModelFileError, match="altered after it was written"):
+            bw.load(tmp_path / "m.npz")
+
+
+def test_every_single_flipped_byte_is_noticed_or_harmless(tmp_path):
+    svm, X = chain_model()
+    svm.save(tmp_path / "m.npz")
+    content = bytearray((tmp_path / "m.npz").read_bytes())
+    rng = np.random.default_rng(0)
+    for at in rng.integers(len(content), size=60):
+        changed = content.copy()
+        changed[at] ^= 0x55
+        (tmp_path / "m.npz").write_bytes(changed)
+        try:
+            back = bw.load(tmp_path / "m.npz")
+        except bw.ModelFileError:
+            continue
+        np.testing.assert_array_equal(back.coef_, svm.coef_)
+        assert back.certificate_.gap == svm.certificate_.gap
+
+
+def test_file_of_a_newer_version(tmp_path):
+    svm, _ = chain_model()
+    svm.save(tmp_path / "m.npz")
+    rewritten(tmp_path / "m.npz", lambda header, content: header.update(version=99))
+    with pytest.raises(bw.ModelFileError, match=r"version 99.*Upgrade blockwolfe"):
+        bw.load(tmp_path / "m.npz")
+
+
+def test_other_files(tmp_path):
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    np.savez(tmp_path / "pickle.npz", header=np.array([{"a": 1}], dtype=object))
+    with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
+        archive.writestr("a.txt", "b")
+    for name in ("text", "other", "pickle", "zip"):
+        with pytest.raises(bw.ModelFileError):
+            bw.load(tmp_path / f"{name}.npz")
+    with pytest.raises(bw.ModelFileError, match="does not exist"):
+        bw.load(tmp_path / "missing.npz")
+
+
+def test_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    svm, X = chain_model()
+    svm.save(tmp_path / "m.npz")
+    before = (tmp_path / "m.npz").read_bytes()
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        svm.save(tmp_path / "m.npz")
+    assert (tmp_path / "m.npz").read_bytes() == before
+    assert list(tmp_path.iterdir()) == [tmp_path / "m.npz"]
+
+
+def test_saving_before_fitting_and_into_a_missing_folder(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        bw.StructuredSVM().save(tmp_path / "m.npz")
+    svm, _ = chain_model()
+    with pytest.raises(bw.InputError, match="folder .* does not exist"):
+        svm.save(tmp_path / "no" / "m.npz")
