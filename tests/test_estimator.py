@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import blockwolfe as bw
 from zoo import chain_data, multiclass_data, token_dicts
 
+
 @pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
 @parametrize_with_checks([bw.StructuredSVM(bw.tasks.Multiclass(), tol=1e-2, max_passes=300)])
 def test_sklearn_checks(estimator, check):

@@ -23,7 +23,7 @@ def main() -> None:
     train = bw.datasets.digit_strings(split="train")
     test = bw.datasets.digit_strings(split="test")
     console.print(f"[bold]Strings of handwritten digits[/bold]: {train!r}")
-    options: dict[str, Any] = {"lam": 0.01, "tol": 0.01, "random_state": 0}
+    options: dict[str, Any] = {"lam": 0.01, "tol": 1e-3, "random_state": 0}
     chain = bw.StructuredSVM(bw.tasks.Chain(n_labels=10), verbose=1, **options)
     chain.fit(train.X, train.Y)
     alone = bw.StructuredSVM(bw.tasks.Chain(n_labels=10, transition=False), **options)

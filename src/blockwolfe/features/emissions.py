@@ -69,6 +69,34 @@ class Tokens(NamedTuple):
     offset: np.ndarray
 
 
+@jit(fastmath={"contract"})
+def add_weighted_rows(tokens: Any, begin: int, end: int, w: Any, scores: Any) -> None:
+    """Scores += the weight rows of some entries times their values, four rows at a time."""
+    n_labels = scores.shape[0]
+    index, value = tokens.indices, tokens.values
+    entry = begin
+    while entry + 4 <= end:
+        x0, x1, x2, x3 = value[entry], value[entry + 1], value[entry + 2], value[entry + 3]
+        r0 = weight_row(w, index[entry], n_labels)
+        r1 = weight_row(w, index[entry + 1], n_labels)
+        r2 = weight_row(w, index[entry + 2], n_labels)
+        r3 = weight_row(w, index[entry + 3], n_labels)
+        for k in range(n_labels):
+            scores[k] = scores[k] + x0 * r0[k] + x1 * r1[k] + x2 * r2[k] + x3 * r3[k]
+        entry += 4
+    for rest in range(entry, end):
+        x, row = value[rest], weight_row(w, index[rest], n_labels)
+        for k in range(n_labels):
+            scores[k] += x * row[k]
+
+
+@jit
+def weight_row(w: Any, feature: int, n_labels: int) -> Any:
+    """The weights of one feature, a label each."""
+    base = np.int64(feature) * n_labels
+    return w[base : base + n_labels]
+
+
 @jit
 def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> None:
     """theta[t, k] = score of label k at position t of sequence i: emission, bias, first, last."""
@@ -82,12 +110,7 @@ def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> Non
         else:
             for k in range(n_labels):
                 scores[k] = 0.0
-        for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            x = tokens.values[entry]
-            base = np.int64(tokens.indices[entry]) * n_labels
-            weights = w[base : base + n_labels]
-            for k in range(n_labels):
-                scores[k] += x * weights[k]
+        add_weighted_rows(tokens, tokens.indptr[row], tokens.indptr[row + 1], w, scores)
     if layout.first >= 0:
         for k in range(n_labels):
             theta[0, k] += w[layout.first + k]
@@ -96,35 +119,21 @@ def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> Non
             theta[end - begin - 1, k] += w[layout.last + k]
 
 
-# Above this share of moving labels a whole vectorised row beats single entries (measured).
-DENSE_SHARE = 0.3
-
-
 @jit
 def add_position(
-    tokens: Any, layout: Any, i: int, t: int, delta: Any, support: Any, out: Any
+    tokens: Any, layout: Any, i: int, t: int, label: int, change: float, out: Any
 ) -> None:
-    """Out += F delta for position t, where `delta` is zero outside the labels `support`."""
-    n_labels = layout.n_labels
+    """Out += change * F e_(t, label): the features of position t paired with one label."""
     row = tokens.offset[i] + t
-    is_dense = support.shape[0] > DENSE_SHARE * n_labels
     for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-        base = np.int64(tokens.indices[entry]) * n_labels
-        x = tokens.values[entry]
-        if is_dense:
-            weights = out[base : base + n_labels]
-            for k in range(n_labels):
-                weights[k] += x * delta[k]
-        else:
-            for k in support:
-                out[base + k] += x * delta[k]
-    for k in support:
-        if layout.bias >= 0:
-            out[layout.bias + k] += delta[k]
-        if layout.first >= 0 and t == 0:
-            out[layout.first + k] += delta[k]
-        if layout.last >= 0 and row == tokens.offset[i + 1] - 1:
-            out[layout.last + k] += delta[k]
+        at = np.int64(tokens.indices[entry]) * layout.n_labels + label
+        out[at] += change * tokens.values[entry]
+    if layout.bias >= 0:
+        out[layout.bias + label] += change
+    if layout.first >= 0 and t == 0:
+        out[layout.first + label] += change
+    if layout.last >= 0 and row == tokens.offset[i + 1] - 1:
+        out[layout.last + label] += change
 
 
 @jit

@@ -41,7 +41,7 @@ class Chain(SequenceTask):
 
     >>> import blockwolfe as bw
     >>> X = [[{"w": "the"}, {"w": "cat"}], [{"w": "cat"}]]
-    >>> svm = bw.StructuredSVM(Chain(), lam=0.1, tol=1e-6).fit(X, [["D", "N"], ["N"]])
+    >>> svm = bw.StructuredSVM(Chain(), lam=0.1, tol=0.01).fit(X, [["D", "N"], ["N"]])
     >>> [list(map(str, y)) for y in svm.predict([[{"w": "the"}, {"w": "dog"}]])]
     [['D', 'N']]
     """

@@ -158,7 +158,6 @@ class SequenceTask(BaseEstimator):
             augmented=np.zeros((longest, n_labels)),
             best=np.zeros((longest, n_labels)),
             grid=np.zeros((longest, n_labels)),
-            support=np.zeros(n_labels, dtype=np.int64),
             path=np.zeros(longest, dtype=np.int64),
             buffer=np.zeros(self.layout_.size if needs_buffer else 0),
         )

@@ -28,7 +28,6 @@ class SequenceData(NamedTuple):
     augmented: np.ndarray  # scratch (longest, K): theta plus costs
     best: np.ndarray  # scratch (longest, K): Viterbi prefixes
     grid: np.ndarray  # scratch (longest, K): a direction laid out by position; zero at rest
-    support: np.ndarray  # scratch (K,): labels a position moves along
     path: np.ndarray  # scratch (longest,): the label sequence found
     buffer: np.ndarray  # scratch (d,) for sequences without Gram matrix; zero at rest
 
@@ -159,29 +158,16 @@ def _drain(tokens: Any, layout: Any, i: int, buffer: Any) -> float:
 
 @jit
 def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
-    """Out += coefficient F delta, touching only the labels that a position moves along."""
-    tokens, layout = data.tokens, data.layout
-    n_labels = layout.n_labels
-    begin = tokens.offset[i]
-    n_positions = tokens.offset[i + 1] - begin
-    n_unary = n_positions * n_labels
-    grid = data.grid.reshape(data.grid.size)
+    """Out += coefficient F delta, part by part."""
+    n_labels = data.layout.n_labels
+    n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * n_labels
     for s in range(size):
-        p = np.int64(part[s])
+        p, change = np.int64(part[s]), coefficient * delta[s]
         if p < n_unary:
-            grid[p] = coefficient * delta[s]
+            t = p // n_labels
+            emissions.add_position(data.tokens, data.layout, i, t, p - t * n_labels, change, out)
         else:
-            out[layout.transition - n_unary + p] += coefficient * delta[s]
-    for t in range(n_positions):
-        n_moving = 0
-        for k in range(n_labels):
-            if data.grid[t, k] != 0.0:
-                data.support[n_moving] = k
-                n_moving += 1
-        if n_moving > 0:
-            emissions.add_position(tokens, layout, i, t, data.grid[t], data.support[:n_moving], out)
-        for k in range(n_labels):
-            data.grid[t, k] = 0.0
+            out[data.layout.transition - n_unary + p] += change
 
 
 FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add)

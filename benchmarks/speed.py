@@ -1,0 +1,213 @@
+"""Speed of the compiled pass against its bounds, all from one run of one machine.
+
+    make bench                    OCR-small and CoNLL-2000 where the data is found
+                                  (BLOCKWOLFE_DATA or ../shared/data), else generated chains
+
+Prints, per problem: microseconds per visit of the compiled pass, of the bare oracle (scores and
+Viterbi, nothing else), and of the same algorithm written with numpy; then visits per second;
+then the time from `import` to the first iteration with a cold and with a warm cache.
+Each figure is the best of several repetitions, interleaved, because machines are shared.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import blockwolfe as bw
+from blockwolfe.compiled import call, jit
+from blockwolfe.methods.engines import BlockEngine, make_engine
+
+ROOT = Path(__file__).parents[1]
+LAM = 0.01
+console = Console()
+
+
+def data_home() -> str | None:
+    named = os.environ.get("BLOCKWOLFE_DATA")
+    beside = ROOT.parent / "shared" / "data"
+    return named or (str(beside) if beside.is_dir() else None)
+
+
+def problems() -> dict[str, bw.Problem]:
+    home = data_home()
+    if home is None:
+        console.print("real data not found (set BLOCKWOLFE_DATA): using generated chains")
+        data = bw.datasets.synthetic_chains(600, n_labels=26, n_features=128, random_state=0)
+        return {"generated": bw.Problem(bw.tasks.Chain(26), data.X, data.Y)}
+    ocr = bw.datasets.load_ocr("small", "train", home)
+    conll = bw.datasets.load_conll2000("train", home)
+    return {
+        "OCR-small": bw.Problem(bw.tasks.Chain(26), ocr.X, ocr.Y),
+        "CoNLL-2000": bw.Problem(bw.tasks.Chain(), conll.X, conll.Y),
+    }
+
+
+@jit
+def bare_oracle(n_blocks, functions, data, w, work):
+    for i in range(n_blocks):
+        functions.score(data, i, w)
+        functions.maximize(data, i, w, work.part, work.value)
+
+
+def advance_one_pass(engine: BlockEngine) -> None:
+    engine.advance(len(engine.run.blocks), lambda: True)
+
+
+def seconds(function) -> float:
+    began = time.perf_counter()
+    function()
+    return time.perf_counter() - began
+
+
+def numpy_passes(problem: bw.Problem, order: np.ndarray, lam: float):
+    """BCFW as a numpy user writes it: dense w_i per block, vectorised Viterbi. Returns the dual."""
+    n, d, K = len(problem), problem.n_features, 26
+    W, ell = np.zeros((n, d)), np.zeros(n)
+    w = np.zeros(d)
+    X = [np.hstack([x, np.ones((len(x), 1))]) for x in problem.X]  # the constant is the bias
+
+    def phi(i, y):
+        out = np.zeros(d)
+        onehot = np.eye(K)[y]
+        p = X[i].shape[1] * K
+        out[:p] = (X[i].T @ onehot).ravel()
+        out[p + y[0]] += 1.0
+        out[p + K + y[-1]] += 1.0
+        np.add.at(out[p + 2 * K :].reshape(K, K), (y[:-1], y[1:]), 1.0)
+        return out
+
+    def oracle(i, y):
+        p = X[i].shape[1] * K
+        unary = X[i] @ w[:p].reshape(-1, K)
+        unary[0] += w[p : p + K]
+        unary[-1] += w[p + K : p + 2 * K]
+        unary += 1.0 / len(y)
+        unary[np.arange(len(y)), y] -= 1.0 / len(y)
+        transition = w[p + 2 * K :].reshape(K, K)
+        best, back = unary[0], []
+        for row in unary[1:]:
+            scores = best[:, None] + transition
+            back.append(scores.argmax(axis=0))
+            best = scores.max(axis=0) + row
+        found = [int(best.argmax())]
+        for pointers in reversed(back):
+            found.append(int(pointers[found[-1]]))
+        return np.array(found[::-1])
+
+    truth = [phi(i, y) for i, y in enumerate(problem.Y)]
+    began = time.perf_counter()
+    for i in order:
+        y = problem.Y[i]
+        found = oracle(i, y)
+        w_s = (truth[i] - phi(i, found)) / (lam * n)
+        ell_s = np.mean(found != y) / n
+        direction = w_s - W[i]
+        gap = lam * np.dot(-direction, w) - ell[i] + ell_s
+        sqnorm = lam * np.dot(direction, direction)
+        gamma = min(1.0, gap / sqnorm) if gap > 0 else 0.0
+        W[i] += gamma * direction
+        ell[i] += gamma * (ell_s - ell[i])
+        w += gamma * direction
+    spent = time.perf_counter() - began
+    return spent, ell.sum() - lam / 2 * np.dot(w, w)
+
+
+def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, float]:
+    blocks, n = problem.blocks, len(problem)
+    rng = np.random.default_rng(0)
+    engine = make_engine(bw.BCFW(), blocks, problem.initial_state(), LAM, rng)
+    for _ in range(warm_up):
+        advance_one_pass(engine)
+    args = (n, blocks.functions, blocks.data, engine.run.w, engine.run.work)
+    call(bare_oracle, blocks.kind, *args)
+    visit, oracle = [], []
+    for _ in range(repetitions):
+        visit.append(seconds(lambda: advance_one_pass(engine)))
+        oracle.append(seconds(lambda: call(bare_oracle, blocks.kind, *args)))
+    return {"visit": 1e6 * min(visit) / n, "oracle": 1e6 * min(oracle) / n}
+
+
+def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]:
+    """Microseconds per visit over the first passes, numpy and compiled, to the very same dual."""
+    rng = np.random.default_rng(0)
+    order = np.concatenate([bw.Permutation().order(len(problem), rng) for _ in range(n_passes)])
+    spent, dual = numpy_passes(problem, order, LAM)
+    best = np.inf
+    for _ in range(5):
+        rng = np.random.default_rng(0)
+        engine = make_engine(bw.BCFW(), problem.blocks, problem.initial_state(), LAM, rng)
+        best = min(best, sum(seconds(lambda: advance_one_pass(engine)) for _ in range(n_passes)))
+    run = engine.run
+    ours = run.ell.sum() - LAM / 2 * np.dot(run.w, run.w)
+    assert abs(dual - ours) < 1e-10, (dual, ours)
+    return 1e6 * spent / len(order), 1e6 * best / len(order)
+
+
+START = """
+import time; began = time.perf_counter()
+import blockwolfe as bw
+imported = time.perf_counter() - began
+data = bw.datasets.digit_strings(n_strings=50)
+began = time.perf_counter()
+problem = bw.Problem(bw.tasks.Chain(10), data.X, data.Y)
+bw.solve(problem, 0.1, tol=0.0, max_passes=1)
+print(imported, time.perf_counter() - began)
+"""
+
+
+def start_up(cache: str) -> tuple[float, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", START],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported, first = map(float, done.stdout.split())
+    return imported, first
+
+
+def main() -> None:
+    console.print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"numba {numba.__version__}, one thread"
+    )
+    table = Table("problem", "visit", "bare oracle", "ratio", "visits per second")
+    for name, problem in problems().items():
+        is_small = problem.n_features < 10_000
+        found = measure(problem, *((100, 40) if is_small else (3, 8)))
+        table.add_row(
+            name,
+            f"{found['visit']:.2f} us",
+            f"{found['oracle']:.2f} us",
+            f"{found['visit'] / found['oracle']:.2f}",
+            f"{1e6 / found['visit']:,.0f}",
+        )
+        if name == "OCR-small":
+            with_numpy, compiled = measure_numpy(problem)
+            console.print(
+                f"first three passes on {name}: numpy {with_numpy:.0f} us per visit, compiled "
+                f"{compiled:.2f} us: {with_numpy / compiled:.0f} times faster, same dual"
+            )
+    console.print(table)
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = start_up(cache), min(start_up(cache) for _ in range(3))
+    console.print(
+        f"first iteration after import: {cold[1]:.1f} s with a cold cache (compiles once), "
+        f"{warm[1]:.2f} s with a warm one; import itself {warm[0]:.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()
