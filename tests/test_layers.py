@@ -73,7 +73,7 @@ def public_objects():
                 yield pytest.param(value, id=f"{module.__name__}.{name}")
 
 
-@pytest.mark.parametrize("value", public_objects())
+@pytest.mark.parametrize("value", list(public_objects()))
 def test_public_names_have_a_running_example(value):
     """The examples themselves are run by pytest's doctest collection, except jitted ones: here."""
     text = inspect.getdoc(value)

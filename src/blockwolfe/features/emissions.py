@@ -69,48 +69,40 @@ class Tokens(NamedTuple):
     offset: np.ndarray
 
 
-@jit(fastmath={"contract"})
-def add_weighted_rows(tokens: Any, begin: int, end: int, w: Any, scores: Any) -> None:
-    """Scores += the weight rows of some entries times their values, four rows at a time."""
-    n_labels = scores.shape[0]
-    index, value = tokens.indices, tokens.values
-    entry = begin
-    while entry + 4 <= end:
-        x0, x1, x2, x3 = value[entry], value[entry + 1], value[entry + 2], value[entry + 3]
-        r0 = weight_row(w, index[entry], n_labels)
-        r1 = weight_row(w, index[entry + 1], n_labels)
-        r2 = weight_row(w, index[entry + 2], n_labels)
-        r3 = weight_row(w, index[entry + 3], n_labels)
+@jit(inline="always")  # as for `max_plus`
+def add_rows(
+    w: Any, index: Any, value: Any, begin: int, end: int, scores: Any, n_labels: int
+) -> None:
+    """Scores += sum_e value[e] * (weights of feature index[e], a label each), four at a time."""
+    e = begin
+    while e + 4 <= end:
+        x0, x1, x2, x3 = value[e], value[e + 1], value[e + 2], value[e + 3]
+        b0, b1 = np.int64(index[e]) * n_labels, np.int64(index[e + 1]) * n_labels
+        b2, b3 = np.int64(index[e + 2]) * n_labels, np.int64(index[e + 3]) * n_labels
+        r0, r1 = w[b0 : b0 + n_labels], w[b1 : b1 + n_labels]
+        r2, r3 = w[b2 : b2 + n_labels], w[b3 : b3 + n_labels]
         for k in range(n_labels):
             scores[k] = scores[k] + x0 * r0[k] + x1 * r1[k] + x2 * r2[k] + x3 * r3[k]
-        entry += 4
-    for rest in range(entry, end):
-        x, row = value[rest], weight_row(w, index[rest], n_labels)
+        e += 4
+    while e < end:
+        x, base = value[e], np.int64(index[e]) * n_labels
+        row = w[base : base + n_labels]
         for k in range(n_labels):
             scores[k] += x * row[k]
+        e += 1
 
 
-@jit
-def weight_row(w: Any, feature: int, n_labels: int) -> Any:
-    """The weights of one feature, a label each."""
-    base = np.int64(feature) * n_labels
-    return w[base : base + n_labels]
-
-
-@jit
+@jit(fastmath={"contract"})
 def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> None:
     """theta[t, k] = score of label k at position t of sequence i: emission, bias, first, last."""
     n_labels = layout.n_labels
+    indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
     begin, end = tokens.offset[i], tokens.offset[i + 1]
     for row in range(begin, end):
         scores = theta[row - begin]
-        if layout.bias >= 0:
-            for k in range(n_labels):
-                scores[k] = w[layout.bias + k]
-        else:
-            for k in range(n_labels):
-                scores[k] = 0.0
-        add_weighted_rows(tokens, tokens.indptr[row], tokens.indptr[row + 1], w, scores)
+        for k in range(n_labels):
+            scores[k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
+        add_rows(w, indices, values, indptr[row], indptr[row + 1], scores, n_labels)
     if layout.first >= 0:
         for k in range(n_labels):
             theta[0, k] += w[layout.first + k]
@@ -120,20 +112,35 @@ def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> Non
 
 
 @jit
-def add_position(
-    tokens: Any, layout: Any, i: int, t: int, label: int, change: float, out: Any
+def add_parts(
+    tokens: Any, layout: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    """Out += change * F e_(t, label): the features of position t paired with one label."""
-    row = tokens.offset[i] + t
-    for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-        at = np.int64(tokens.indices[entry]) * layout.n_labels + label
-        out[at] += change * tokens.values[entry]
-    if layout.bias >= 0:
-        out[layout.bias + label] += change
-    if layout.first >= 0 and t == 0:
-        out[layout.first + label] += change
-    if layout.last >= 0 and row == tokens.offset[i + 1] - 1:
-        out[layout.last + label] += change
+    """Out += coefficient F delta, part by part.
+
+    Arrays are taken out of their tuples before the loop: inside it each access would count
+    references, which costs more than the additions. Unsigned indices need no test for < 0.
+    """
+    indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
+    bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
+    begin = tokens.offset[i]
+    n_positions = tokens.offset[i + 1] - begin
+    n_unary = n_positions * n_labels
+    for s in range(size):
+        p, change = np.int64(part[s]), coefficient * delta[s]
+        if p >= n_unary:
+            out[layout.transition - n_unary + p] += change
+            continue
+        t = p // n_labels
+        label = p - t * n_labels
+        for e in range(np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])):
+            at = np.uint64(indices[e]) * np.uint64(n_labels) + np.uint64(label)
+            out[at] += change * values[e]
+        if bias >= 0:
+            out[bias + label] += change
+        if first >= 0 and t == 0:
+            out[first + label] += change
+        if last >= 0 and t == n_positions - 1:
+            out[last + label] += change
 
 
 @jit

@@ -147,7 +147,7 @@ def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) ->
         piece = Piece(made.function, signature)
     return CompiledBlocks(
         functions=vector_functions.FUNCTIONS,
-        data=(piece, made.data),
+        data=vector_functions.OracleData(made.data, piece),
         n_features=n_features,
         n_parts=n_features,
         corner_size=np.full(len(oracle.X), size, dtype=np.int64),

@@ -11,6 +11,7 @@ from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.vector_functions import OracleData
 from blockwolfe.tasks.inputs import n_examples
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
@@ -50,7 +51,8 @@ def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
 
     A sweep raises when an output is worse than the truth; at w = 0 that cannot show.
     """
-    if blocks.is_compiled and not isinstance(blocks.data, tuple):
+    is_foreign = not blocks.is_compiled or isinstance(blocks.data, OracleData)
+    if not is_foreign:
         return
     few = blocks.first(min(n_probes, len(blocks)))
     w = np.random.default_rng(0).normal(size=blocks.n_features)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from blockwolfe.compiled import jit
 from blockwolfe.tasks.base import BlockFunctions
+
+
+class OracleData(NamedTuple):
+    """A user's oracle and the data it was written for."""
+
+    own: Any  # (first, because Numba warns about tuples that begin with a function)
+    oracle: Any
 
 
 @jit
@@ -15,8 +22,8 @@ def score(data: Any, i: int, w: Any) -> None:
 
 @jit
 def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """The user's own oracle, which is the first entry of `data`."""
-    return data[0](data[1], i, w, part, value)
+    """The user's own oracle."""
+    return data.oracle(data.own, i, w, part, value)
 
 
 @jit

@@ -22,23 +22,17 @@ __all__ = ["FORBIDDEN", "enumerate_outputs", "maximize", "maximize_into", "score
 FORBIDDEN = -1e200
 
 
-@jit
-def max_plus(before: Any, transition: Any, now: Any) -> None:
+@jit(inline="always")  # a call would count references to its arrays, at every position
+def max_plus(before: Any, transition: Any, now: Any, n_labels: int) -> None:
     """now[k] = max_j before[j] + transition[j, k], four rows of `transition` at a time.
 
     The hot loop of the library: one load and store of `now` per four rows, and an inner loop
-    that vectorises. The last group overlaps the one before it, which a maximum does not mind.
+    that vectorises.
     """
-    n_labels = now.shape[0]
     for k in range(n_labels):
         now[k] = before[0] + transition[0, k]
-    if n_labels < 4:
-        for j in range(1, n_labels):
-            for k in range(n_labels):
-                now[k] = max(now[k], before[j] + transition[j, k])
-        return
-    for group in range((n_labels + 3) // 4):
-        j = min(4 * group, n_labels - 4)
+    j = 1
+    while j + 4 <= n_labels:
         p0, p1, p2, p3 = before[j], before[j + 1], before[j + 2], before[j + 3]
         r0, r1, r2, r3 = transition[j], transition[j + 1], transition[j + 2], transition[j + 3]
         for k in range(n_labels):
@@ -47,6 +41,13 @@ def max_plus(before: Any, transition: Any, now: Any) -> None:
             c = c if c > d else d
             a = a if a > c else c
             now[k] = a if a > now[k] else now[k]
+        j += 4
+    while j < n_labels:
+        prefix, row = before[j], transition[j]
+        for k in range(n_labels):
+            a = prefix + row[k]
+            now[k] = a if a > now[k] else now[k]
+        j += 1
 
 
 @jit
@@ -61,7 +62,7 @@ def maximize_into(unary: Any, transition: Any, best: Any, labels: Any) -> None:
     for k in range(n_labels):
         best[0, k] = unary[0, k]
     for t in range(1, n_positions):
-        max_plus(best[t - 1], transition, best[t])
+        max_plus(best[t - 1], transition, best[t], n_labels)
         for k in range(n_labels):
             best[t, k] += unary[t, k]
     _follow_back(transition, best, n_positions, n_labels, labels)

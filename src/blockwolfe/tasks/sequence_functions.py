@@ -61,10 +61,11 @@ def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, flo
     n_positions = data.tokens.offset[i + 1] - begin
     n_labels = data.layout.n_labels
     scale = data.scale[i]
+    labels, cost, theta, augmented = data.labels, data.cost, data.theta, data.augmented
     for t in range(n_positions):
-        cost, theta, augmented = data.cost[data.labels[begin + t]], data.theta[t], data.augmented[t]
+        y = labels[begin + t]
         for k in range(n_labels):
-            augmented[k] = theta[k] + scale * cost[k]
+            augmented[t, k] = theta[t, k] + scale * cost[y, k]
     allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
     decode(data.layout, w, data.augmented[:n_positions], allowed, data.best, data.path)
     loss = 0.0
@@ -109,7 +110,7 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
     n_positions = data.tokens.offset[i + 1] - data.tokens.offset[i]
     n_unary = n_positions * n_labels
     if data.gram_start[i] < 0:
-        add(data, i, part, delta, size, 1.0, data.buffer)
+        emissions.add_parts(data.tokens, data.layout, i, part, delta, size, 1.0, data.buffer)
         return _drain(data.tokens, data.layout, i, data.buffer)
     grid = data.grid.reshape(data.grid.size)
     total = 0.0
@@ -158,16 +159,8 @@ def _drain(tokens: Any, layout: Any, i: int, buffer: Any) -> float:
 
 @jit
 def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
-    """Out += coefficient F delta, part by part."""
-    n_labels = data.layout.n_labels
-    n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * n_labels
-    for s in range(size):
-        p, change = np.int64(part[s]), coefficient * delta[s]
-        if p < n_unary:
-            t = p // n_labels
-            emissions.add_position(data.tokens, data.layout, i, t, p - t * n_labels, change, out)
-        else:
-            out[data.layout.transition - n_unary + p] += change
+    """Out += coefficient F delta."""
+    emissions.add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
 FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add)
