@@ -102,21 +102,23 @@ def test_altered_weights_and_altered_certificate(tmp_path):
             bw.load(tmp_path / "m.npz")
 
 
-def test_every_single_flipped_byte_is_noticed_or_harmless(tmp_path):
-    svm, X = chain_model()
+def test_every_flipped_byte_is_noticed_or_harmless(tmp_path):
+    svm, _ = chain_model()
     svm.save(tmp_path / "m.npz")
     content = bytearray((tmp_path / "m.npz").read_bytes())
-    rng = np.random.default_rng(0)
-    for at in rng.integers(len(content), size=60):
+    n_noticed = 0
+    for at in range(0, len(content), 3):
         changed = content.copy()
         changed[at] ^= 0x55
         (tmp_path / "m.npz").write_bytes(changed)
         try:
             back = bw.load(tmp_path / "m.npz")
         except bw.ModelFileError:
+            n_noticed += 1
             continue
-        np.testing.assert_array_equal(back.coef_, svm.coef_)
+        np.testing.assert_array_equal(back.coef_, svm.coef_)  # a byte of the zip's own padding
         assert back.certificate_.gap == svm.certificate_.gap
+    assert n_noticed > len(content) / 6
 
 
 def test_file_of_a_newer_version(tmp_path):

@@ -210,6 +210,18 @@ def _write_atomically(path: Path, header: dict[str, Any], arrays: dict[str, np.n
         raise
 
 
+# What zipfile, numpy and json raise on damaged files (RuntimeError: a flag that means encryption).
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
+
+
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise ModelFileError(f"{path} does not exist.")
@@ -218,7 +230,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             header = json.loads(str(archive["header"][()]))
             _check_header(path, header)
             arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, ValueError) as error:
+    except _UNREADABLE as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(

@@ -53,7 +53,7 @@ def solve(
         or a method object.
     tol : stop when the certified gap P - D is at most this (absolute).
     max_passes, max_oracle_calls, time_limit : budgets. Oracle calls include those of
-        certificates; the last n of them are kept for the final one.
+        certificates, and the last n of them are kept for the final one; so is time for it.
     start : a `State` of the same problem (`result.last_state`) to go on from, at any lambda.
     random_state : seed; the same seed gives the same run.
     callbacks : functions of one `Event` per pass; returning True stops the run.
@@ -203,8 +203,12 @@ class _Solver:
         return limit is None or self._calls() + 2 * self.n_blocks <= limit
 
     def _has_time(self) -> bool:
-        limit = self.limits.time_limit
-        return limit is None or self.clock() + self._seconds_to_certify < limit
+        """Whether there is time for more, with the final certificate still to come."""
+        if self.limits.time_limit is None:
+            return True
+        visits, spent = int(self.run.tally[VISITS]), self.clock()
+        to_certify = self._seconds_to_certify or (spent * self.n_blocks / visits if visits else 0.0)
+        return spent + to_certify < self.limits.time_limit
 
     def _budget_spent(self) -> Status | None:
         limits = self.limits

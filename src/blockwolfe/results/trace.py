@@ -19,8 +19,8 @@ class TraceRow:
 
     `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether
     the oracle was exact in it). `oracle_calls` counts calls made for steps, `certificate_calls`
-    those of certificate passes. `oracle_seconds` is measured for Python oracles; for compiled
-    ones it is the number of calls times the mean call of the certificate passes so far.
+    those of certificate passes. `oracle_seconds` is an estimate: all calls, each taken to cost
+    as much as the mean call of the last certificate pass.
 
     >>> TraceRow(passes=1).passes
     1

@@ -58,6 +58,7 @@ class SequenceTask(BaseEstimator):
 
     exact = True
     has_positions = True  # False: an output is one label, not a sequence of them
+    _prepared: tuple[Any, Any] = (None, None)
     n_labels: Any
     labels: Any
     task_loss: Any
@@ -94,7 +95,8 @@ class SequenceTask(BaseEstimator):
         flat, _ = self._flat_labels(Y)
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
         self._learn_inputs(X)
-        tokens, self.n_features_in_, allowed = self._tokens(X)
+        tokens, self.n_features_in_, allowed = prepared = self._tokens(X)
+        self._prepared = (X, prepared)  # `compiled` takes it, so that X is not read twice
         codes = self._codes(Y, tokens, allowed)
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
         self.cost_ = self.loss_.cost(self.classes_, codes)
@@ -132,8 +134,13 @@ class SequenceTask(BaseEstimator):
             truth=truth,
         )
 
+    def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
+        known, prepared = self._prepared
+        self._prepared = (None, None)
+        return prepared if prepared is not None and known is X else self._tokens(X)
+
     def _data(self, X: Any, Y: Any = None) -> SequenceData:
-        tokens, n_features, allowed = self._tokens(X)
+        tokens, n_features, allowed = self._take_prepared(X)
         self._check_n_features(n_features)
         n_labels = len(self.classes_)
         length = np.diff(tokens.offset)
