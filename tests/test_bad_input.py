@@ -59,6 +59,8 @@ BAD = {
     "passes": (dict(max_passes=2.5), r"max_passes=2\.5 must be an integer"),
     "oracle calls": (dict(max_oracle_calls=3), "max_oracle_calls=3 is less than the number of blocks, 8"),
     "time": (dict(time_limit=0), "time_limit=0 must be seconds > 0"),
+    "ragged rows": (dict(X=changed(X, 0, [[1.0, 2.0], [3.0]])), r"X\[0\] .* unequal length"),
+    "huge features": (dict(X=changed(X, 0, np.full((1, 4), 1e200))), "Scale the features"),
     "seed": (dict(random_state="x"), "random_state='x'"),
     "callbacks": (dict(callbacks=[3]), "callbacks has 3"),
 }  # fmt: skip
@@ -82,7 +84,7 @@ def test_chain_refuses(case, monkeypatch):
     (dict(n_labels=0), "n_labels=0 must be an integer >= 1"),
     (dict(n_labels=2, labels=["a"]), "n_labels=2 but 1 labels"),
     (dict(labels=[0, 0, 1]), "repeated"),
-    (dict(task_loss="hinge"), "loss='hinge' is not known; valid: 'zero_one', 'hamming'"),
+    (dict(task_loss="hinge"), "task_loss='hinge' is not known; valid: 'zero_one', 'hamming'"),
     (dict(task_loss="zero_one"), "not a sum over positions"),
     (dict(task_loss=[[0, 1], [1, 0]]), r"costs has shape \(2, 2\); expected \(3, 3\)"),
     (dict(task_loss=[[1, 1, 1], [1, 0, 1], [1, 1, 0]]), "zeros on the diagonal"),
@@ -111,8 +113,14 @@ def test_prediction_input():
 def test_multiclass_input():
     X, Y = multiclass_data()
     svm = bw.StructuredSVM(bw.tasks.Multiclass(n_labels=3), lam=0.5, tol=0.1).fit(X, Y)
-    with pytest.raises(bw.InputError, match="X has 3 features"):
+    with pytest.raises(ValueError, match="X has 3 features"):
         svm.predict(X[:, :3])
+    with pytest.raises(bw.InputError, match="Y mixes strings"):
+        svm.fit(X, ["a", *Y[1:]])
+    with pytest.raises(bw.InputError, match=r"use task=Chain\(\)"):
+        bw.StructuredSVM().fit(*token_dicts())
+    with pytest.raises(bw.InputError, match=r"shape \(2,\)"):
+        svm.score(X, Y, sample_weight=[1, 2])
     with pytest.raises(bw.InputError, match=r"Y\[0\] is 5, outside the labels 0\.\.2"):
         svm.fit(X, [5, *Y[1:]])
     with pytest.raises(ValueError, match="NaN"):
@@ -151,6 +159,7 @@ def test_sample_weight():
         ([-1] + [1] * 7, "negative"),
         ([np.nan] * 8, "NaN"),
         ([0] * 8, "zero for every example"),
+        ("balanced", "use class_weight"),
     ]:
         with pytest.raises(bw.InputError, match=message):
             bw.Problem(bw.tasks.Chain(3), X, Y, sample_weight=weight)
@@ -191,6 +200,8 @@ class Sign:
         "loss.* is -1.0",
     ),
     (dict(loss=lambda s, y, h: float("nan")), "loss.* is nan"),
+    (dict(loss=lambda s, y, h: "high"), "loss.* returned 'high'"),
+    (dict(loss=lambda s, y, h: 1.0), "expected 0 at the true output"),
     (dict(augmented_decode=lambda s, x, y, w: -1 if np.dot(w, x) >= 0 else 1), "below that of the true"),
 ])  # fmt: skip
 def test_python_task_that_breaks_its_contract(change, message):
@@ -219,3 +230,42 @@ def test_sparse_duplicates_are_summed():
     tasks = [bw.Problem(bw.tasks.Chain(2), [x], [[1]]) for x in (duplicated, plain)]
     w = np.arange(tasks[0].n_features, dtype=float)
     assert tasks[0].primal(w, 1.0) == tasks[1].primal(w, 1.0)
+
+
+def test_task_class_instead_of_object():
+    with pytest.raises(bw.InputError, match=r"pass an object: Chain\(\)"):
+        bw.StructuredSVM(bw.tasks.Chain).fit(*chain_data())
+
+
+def test_models_without_weights():
+    none = dict.fromkeys(["emission", "transition", "bias", "first", "last"], False)
+    with pytest.raises(bw.OptionError, match="no weights"):
+        bw.Problem(bw.tasks.Chain(3, **none), *chain_data())
+    with pytest.raises(bw.OptionError, match="min_count=1000: no feature occurs"):
+        bw.Problem(bw.tasks.Chain(min_count=1000), *token_dicts())
+
+
+def test_jitted_oracles_that_break_their_contract():
+    import numba
+
+    toy = bw.datasets.toy_problem(4, 3)
+
+    def solve_with(function):
+        toy.task.compiled = lambda X, Y: bw.tasks.CompiledOracle(function, (np.zeros(1),), 1)
+        return bw.solve(bw.Problem(toy.task, toy.X, toy.Y), toy.lam)
+
+    @numba.njit
+    def index_outside(data, i, w, index, value):
+        index[0], value[0] = 77, -1.0
+        return 1, 1.0
+
+    @numba.njit
+    def wrong_return(data, i, w, index, value):
+        return 1, "loss"
+
+    with pytest.raises(bw.InputError, match=r"@numba\.njit"):
+        solve_with(index_outside.py_func)
+    with pytest.raises(bw.OracleError, match=r"index 77 .* 0\.\.3"):
+        solve_with(index_outside)
+    with pytest.raises(bw.OracleError, match="does not compile"):
+        solve_with(wrong_return)

@@ -11,6 +11,7 @@ Two rules, both measured (see docs/decisions.md):
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import warnings
@@ -59,9 +60,12 @@ class Piece:
 
 
 @contextmanager
-def announced_compilation(what: str) -> Iterator[None]:
+def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
     """Tell the user, on stderr, when compiling `what` takes long enough to be noticed."""
-    notice = f"blockwolfe: compiling {what} (once; kept in the cache for later runs) ..."
+    kept = (
+        "once; kept in the cache for later runs" if is_kept else "in every run, unless cache=True"
+    )
+    notice = f"blockwolfe: compiling {what} ({kept}) ..."
     timer = threading.Timer(
         SLOW_COMPILATION_SECONDS, lambda: print(notice, file=sys.stderr, flush=True)
     )
@@ -92,4 +96,20 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
         with announced_compilation(function.__name__.strip("_").replace("_", " ")):
             function.compile(tuple(numba.typeof(argument) for argument in args))
         _compiled_for.add((function, kind))
-    return function(*args)
+    return _uninterrupted(function, args)
+
+
+def _uninterrupted(function: Any, args: tuple[Any, ...]) -> Any:
+    """Call with Ctrl-C held back to the end: Numba's own unpacking of arguments cannot bear it."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        return function(*args)
+    arrived: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *signal_and_frame: arrived.append(signal_and_frame))
+    try:
+        result = function(*args)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if arrived:
+        before(*arrived[0])
+    return result

@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.methods.settings import as_method
 from blockwolfe.methods.solve import solve
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.problem.problem import Problem, check_lam
+from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.multiclass import Multiclass
 
 __all__ = ["StructuredSVM"]
+
+
+def _is_multiclass(svm: StructuredSVM) -> bool:
+    return isinstance(svm._task(), Multiclass)
 
 
 class StructuredSVM(BaseEstimator):
@@ -84,6 +90,7 @@ class StructuredSVM(BaseEstimator):
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
+        self._check_names(X, reset=True)
         problem = Problem(self._task(), X, y, sample_weight)
         lam = self._strength(problem.n_effective)
         result = solve(
@@ -102,26 +109,31 @@ class StructuredSVM(BaseEstimator):
         self.task_, self.lam_, self.result_ = problem.task, lam, result
         self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
         self.n_iter_ = int(result.trace[-1].passes)
-        for name in ("classes_", "n_features_in_"):
-            if hasattr(problem.task, name):
-                setattr(self, name, getattr(problem.task, name))
+        self._copy_from_task()
         if self.verbose:
             print_summary(result, problem)
-        if not result.is_certified:
+        if not result.is_certified and result.status is not Status.STOPPED_BY_CALLBACK:
             warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> Any:
         """Best output for each x."""
-        check_is_fitted(self, "coef_")
+        self._check_input(X)
         return predict(self.task_, X, self.coef_)
+
+    @available_if(_is_multiclass)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each label, (n, K); for two labels that of the second over the first, (n,)."""
+        self._check_input(X)
+        scores: np.ndarray = self.task_.scores(X, self.coef_)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - mean task loss (accuracy for the zero-one loss)."""
         check_is_fitted(self, "coef_")
-        n_examples(X, y)
+        weight = check_weight(sample_weight, n_examples(X, y))
         losses = task_losses(self.task_, y, self.predict(X))
-        return float(1.0 - np.average(losses, weights=sample_weight))
+        return float(1.0 - np.average(losses, weights=weight))
 
     def save(self, path: Any) -> None:
         """Write the model to one file; `blockwolfe.load` reads it back."""
@@ -129,6 +141,21 @@ class StructuredSVM(BaseEstimator):
 
         check_is_fitted(self, "coef_")
         save(self, path)
+
+    def _copy_from_task(self) -> None:
+        for name in ("classes_", "n_features_in_"):
+            if hasattr(self.task_, name):
+                setattr(self, name, getattr(self.task_, name))
+
+    def _check_input(self, X: Any) -> None:
+        check_is_fitted(self, "coef_")
+        self._check_names(X, reset=False)
+
+    def _check_names(self, X: Any, reset: bool) -> None:
+        """Remember the column names of a DataFrame, or compare with them."""
+        has_names = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
+        if has_names and isinstance(self._task(), Multiclass):
+            validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _task(self) -> Any:
         return Multiclass() if self.task is None else self.task

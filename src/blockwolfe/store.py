@@ -105,9 +105,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     rows = zip(*columns.values(), strict=True)
     svm.trace_ = Trace(TraceRow(**dict(zip(columns, row, strict=True))) for row in rows)
     svm.n_iter_ = int(svm.trace_[-1].passes)
-    for name in ("classes_", "n_features_in_"):
-        if hasattr(fitted_task, name):
-            setattr(svm, name, getattr(fitted_task, name))
+    svm._copy_from_task()
     return svm
 
 
@@ -164,7 +162,10 @@ def _encode(value: Any, name: str) -> Any:
     if type(value).__name__ in _KNOWN:
         inside = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
         return {type(value).__name__: {k: _encode(v, k) for k, v in inside.items()}}
-    raise InputError(f"{name}={value!r} cannot be saved; use numbers, strings, lists or dicts.")
+    raise InputError(
+        f"{name}={value!r} cannot be saved; options of numbers, strings, lists "
+        "and dicts can. Leave it out and set it again after loading."
+    )
 
 
 def _decode(value: Any, path: Path) -> Any:
@@ -234,7 +235,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"{path} is not a blockwolfe model, or it is truncated or altered ({error}); "
+            f"{path} is not a blockwolfe model, or it is truncated or altered "
+            f"({type(error).__name__}); "
             "save the model again."
         ) from error
     if _digest(header, arrays) != header.get("digest"):

@@ -1,5 +1,9 @@
 """Endings: each status can be reached, budgets are kept, nothing is lost."""
 
+import os
+import signal
+import sys
+import threading
 import time
 
 import numpy as np
@@ -198,3 +202,49 @@ def test_python_corners_may_grow():
     made = result.counts.oracle_calls + result.counts.certificate_calls
     assert result.is_certified
     assert Growing.calls == made + probes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent to the own process")
+def test_ctrl_c_at_any_moment_leaves_a_sound_state():
+    """A signal can arrive between any two bytecodes, for example while blocks get more room."""
+    X, Y = chain_data(n=60, n_labels=3, longest=9)
+    problem = bw.Problem(bw.tasks.Chain(3), X, Y)
+    bw.solve(problem, 1e-3, "bcfw+uniform", tol=0.0, max_passes=2)  # compiled before the clock runs
+    n_interrupted = 0
+    for trial in range(60):
+        send = threading.Timer(0.004 + 0.0004 * trial, lambda: os.kill(os.getpid(), signal.SIGINT))
+        try:
+            send.start()
+            result = bw.solve(problem, 1e-3, "bcfw+uniform", tol=0.0, random_state=trial)
+        except KeyboardInterrupt:
+            continue  # before the first visit there is nothing to keep
+        n_interrupted += 1
+        assert result.status is bw.Status.INTERRUPTED
+        certificate = bw.certify(problem, result.state, 1e-3)
+        assert certificate.exact
+        assert 0.0 <= certificate.dual <= certificate.primal <= 1e3
+    assert n_interrupted > 30
+
+
+def test_exact_oracles_are_never_called_inexact():
+    """Near the optimum gaps are rounding noise around zero; that is no violation."""
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import KFold
+
+    X, y = load_iris(return_X_y=True)
+    for seed in range(4):
+        for train, _ in KFold(5, shuffle=True, random_state=seed).split(X):
+            problem = bw.Problem(bw.tasks.Multiclass(), X[train], y[train])
+            result = bw.solve(problem, 0.01, tol=0.01, max_passes=300, random_state=seed)
+            assert result.certificate.exact
+    for seed in range(20):
+        X, Y = chain_data(n=12, longest=2, seed=seed)
+        problem = bw.Problem(bw.tasks.Chain(3), X, Y)
+        assert bw.solve(problem, 1.0, tol=0.0, max_passes=200, random_state=seed).certificate.exact
+
+
+def test_seconds_do_not_count_callbacks(problem):
+    result = bw.solve(
+        problem, LAM, tol=0.0, max_passes=3, callbacks=[lambda event: time.sleep(0.2)]
+    )
+    assert result.seconds < 0.5

@@ -46,6 +46,11 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
         rows = self._vectorizer.fit_transform(_tokens(X))
         if self.min_count > 1:
             count = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
+            if not (count >= self.min_count).any():
+                raise OptionError(
+                    f"min_count={self.min_count}: no feature occurs that often; the most frequent "
+                    f"one occurs {count.max(initial=0)} times."
+                )
             self._vectorizer.restrict(count >= self.min_count)
         self.feature_names_ = list(self._vectorizer.feature_names_)
         return self

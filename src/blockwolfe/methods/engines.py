@@ -22,7 +22,7 @@ from blockwolfe.methods.loop import (
 from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import BCFW, FrankWolfe, Method
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate, Sweep
+from blockwolfe.problem.certificate import Certificate, Sweep, prepare
 from blockwolfe.problem.state import State, Store, rebuild_v
 
 __all__ = ["BatchEngine", "BlockEngine", "Engine", "make_engine"]
@@ -37,6 +37,10 @@ class Engine(ABC):
     run: Run
     certificate_calls: int = 0
     is_free_to_certify: bool = False
+
+    def prepare(self) -> None:
+        """Compile whatever will run, so that no measured second goes into compiling."""
+        prepare(self.run.blocks, self.run.store(), self.run.work)
 
     @abstractmethod
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
@@ -60,6 +64,16 @@ class BlockEngine(Engine):
         self.rule = Rule(run.lam, method.step.line_search)
         self._chunk = 2000 if run.blocks.is_compiled else 1
 
+    def prepare(self) -> None:
+        """Compile the loop as well."""
+        super().prepare()
+        self._visit(np.zeros(0, dtype=np.int64), 0)
+
+    def _visit(self, order: np.ndarray, begin: int) -> int:
+        run, blocks = self.run, self.run.blocks
+        args = (order, begin, self.rule, blocks.functions, blocks.data, run.view(), run.work)
+        return int(call(visit_blocks, blocks.kind, *args))
+
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
         run, blocks = self.run, self.run.blocks
@@ -68,9 +82,7 @@ class BlockEngine(Engine):
         while done < len(order) and may_go_on():
             run.make_room()
             began, from_here = time.perf_counter(), done
-            chunk = order[: done + self._chunk]
-            of_blocks = (blocks.functions, blocks.data, run.view(), run.work)
-            done = call(visit_blocks, blocks.kind, chunk, done, self.rule, *of_blocks)
+            done = self._visit(order[: done + self._chunk], done)
             self._adapt_chunk(time.perf_counter() - began, done - from_here)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:

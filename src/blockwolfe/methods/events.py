@@ -82,7 +82,8 @@ class ProgressLine:
     def __call__(self, event: Event) -> None:
         row = event.row
         self._gap = row.gap if row.gap == row.gap else self._gap
-        text = f"pass {row.passes}  gap {self._gap:.3g}  estimate {row.gap_estimate:.3g}"
+        gap = f"{self._gap:.3g}" if self._gap == self._gap else "not yet known"
+        text = f"pass {row.passes}  gap {gap}  estimate {row.gap_estimate:.3g}"
         self._progress.update(
             self._task, completed=row.passes, description=f"{text}  tol {event.tol:.3g}"
         )

@@ -60,11 +60,11 @@ def merge_corner(part: Any, mean: Any, corner: Any, size: int, slot_of: Any, del
 
 
 @jit
-def magnitude(theta: Any, delta: Any, length: int) -> float:
-    """Size of the terms of <theta, delta>: what its rounding error is relative to."""
+def magnitude(theta: Any, mean: Any, delta: Any, length: int) -> float:
+    """Size of the terms that <theta, corner - mean> is made of: what rounding is relative to."""
     total = 0.0
     for s in range(length):
-        total += abs(theta[s] * delta[s])
+        total += abs(theta[s]) * (abs(mean[s]) + abs(delta[s]))
     return total
 
 
@@ -129,7 +129,8 @@ def visit_blocks(
         run.tally[ORACLE_CALLS] += 1
         run.gap[i] = max(gap, 0.0)
         if gap <= 0.0:
-            if gap < -ROUNDING * weight * (loss + magnitude(work.theta, work.delta, length)):
+            terms = magnitude(work.theta, mean, work.delta, length)
+            if gap < -ROUNDING * weight * (1.0 + loss + terms):
                 run.tally[VIOLATIONS] += 1
             continue
         sqnorm = weight * weight * functions.sqnorm(data, i, part, work.delta, length)

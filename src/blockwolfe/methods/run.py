@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,22 +38,43 @@ def _entries(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
+class _Pool(NamedTuple):
+    """Block i has `length[i]` parts in a room of `capacity[i]` that begins at `start[i]`."""
+
+    start: np.ndarray
+    length: np.ndarray
+    capacity: np.ndarray
+    part: np.ndarray
+    mean: np.ndarray
+    lag_mean: np.ndarray
+
+
 class Run:
-    """Working copy of a `State`: block i has `length[i]` parts in a room of `capacity[i]`."""
+    """Working copy of a `State`; the pool is replaced as a whole, which Ctrl-C cannot split."""
 
     def __init__(self, blocks: Blocks, state: State, lam: float, has_average: bool) -> None:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.weight, self.bound = blocks.weight, blocks.bound
-        self.start = state.start[:-1].copy()
-        self.length = np.diff(state.start)
-        self.capacity = self.length.copy()
-        self.part, self.mean, self.ell = state.part.copy(), state.mean.copy(), state.ell.copy()
-        self.lag_mean = np.zeros(len(self.mean) if has_average else 0)
-        self.lag_ell = np.zeros(len(blocks))
+        length = np.diff(state.start)
+        self._pool = _Pool(
+            start=state.start[:-1].copy(),
+            length=length,
+            capacity=length.copy(),
+            part=state.part.copy(),
+            mean=state.mean.copy(),
+            lag_mean=np.zeros(len(state.mean) if has_average else 0),
+        )
+        self.ell, self.lag_ell = state.ell.copy(), np.zeros(len(blocks))
         self.w = state.v / lam
         self.gap = np.full(len(blocks), np.inf)  # not seen yet
         self.tally = np.zeros(N_TALLIES, dtype=np.int64)
         self.work = blocks.work()
+
+    def __getattr__(self, name: str) -> Any:
+        """`start`, `length`, ... of the pool: the interpreted loop reads a `Run` like a `_View`."""
+        if name in _Pool._fields:
+            return getattr(self._pool, name)
+        raise AttributeError(name)
 
     def view(self) -> _View | Run:
         """What the loop takes: plain arrays when compiled, this object when interpreted."""
@@ -63,18 +84,23 @@ class Run:
 
     def make_room(self) -> None:
         """Let every block take one more corner; blocks that are full double."""
-        is_full = self.capacity - self.length < self.bound
+        pool = self._pool
+        is_full = pool.capacity - pool.length < self.bound
         if not is_full.any():
             return
-        self.capacity = np.where(is_full, 2 * self.length + self.bound, self.capacity)
-        new_start = np.cumsum(self.capacity) - self.capacity
-        source, target = _entries(self.start, self.length), _entries(new_start, self.length)
-        for name in ("part", "mean", "lag_mean") if self.has_average else ("part", "mean"):
-            values = getattr(self, name)
-            moved = np.zeros(int(self.capacity.sum()), dtype=values.dtype)
-            moved[target] = values[source]
-            setattr(self, name, moved)
-        self.start = new_start
+        capacity = np.where(is_full, 2 * pool.length + self.bound, pool.capacity)
+        start = np.cumsum(capacity) - capacity
+        source, target = _entries(pool.start, pool.length), _entries(start, pool.length)
+
+        def moved(values: np.ndarray) -> np.ndarray:
+            larger = np.zeros(int(capacity.sum()), dtype=values.dtype)
+            larger[target] = values[source]
+            return larger
+
+        lag_mean = moved(pool.lag_mean) if self.has_average else pool.lag_mean
+        self._pool = _Pool(
+            start, pool.length, capacity, moved(pool.part), moved(pool.mean), lag_mean
+        )
 
     def store(self, averaged: bool = False) -> Store:
         """The block means as they are, or their weighted average over all visits."""

@@ -123,7 +123,8 @@ def as_method(method: Any) -> Method:
         return _with_words(FrankWolfe(), method, words, {"predefined": _predefined_batch})
     if head in ("bcfw", "auto"):
         return _with_words(BCFW(), method, words, _BCFW_WORDS)
-    raise unknown_option("method", method, ["auto", "bcfw", "fw"])
+    combined = [f"bcfw+{word}" for word in _BCFW_WORDS]
+    raise unknown_option("method", method, ["auto", "bcfw", "fw", *combined])
 
 
 def _predefined_batch(method: FrankWolfe) -> FrankWolfe:

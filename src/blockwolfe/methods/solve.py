@@ -81,6 +81,7 @@ def solve(
     state = problem.initial_state() if start is None else check_state(blocks, start)
     probe_oracle(blocks)
     engine = make_engine(chosen, blocks, state, lam, seed)
+    engine.prepare()
     with ProgressLine(max_passes) if verbose else nullcontext() as line:
         watching = (*functions, line) if line is not None else functions
         solver = _Solver(engine, chosen, limits, watching, evaluate)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
+from numba.core.errors import TypingError
 
 from blockwolfe.compiled import Piece, announced_compilation
 from blockwolfe.errors import InputError, OracleError
@@ -15,6 +16,8 @@ from blockwolfe.problem import python_task, vector_functions
 from blockwolfe.tasks.base import BlockFunctions, CompiledBlocks, CompiledOracle, Corners
 
 __all__ = ["Blocks", "Work", "make_blocks"]
+
+N_TRIED = 20
 
 _VECTOR, _PARTS = types.float64[::1], types.int32[::1]
 
@@ -132,19 +135,20 @@ def _as_pieces(made: CompiledBlocks) -> BlockFunctions:
 def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) -> CompiledBlocks:
     """A user's jitted oracle, tried once with bounds checks before it runs without."""
     n_features, size = oracle.n_features, int(made.max_size)
-    part, value, w = np.zeros(size, dtype=np.int32), np.zeros(size), np.zeros(n_features)
-    try:
-        made.function.py_func(made.data, 0, w, part, value)
-    except IndexError as error:
-        raise OracleError(
-            f"the compiled oracle wrote outside its arrays on example 0 ({error}); "
-            f"max_size={size} must bound the number of (index, value) pairs."
-        ) from error
+    if not hasattr(made.function, "py_func"):
+        raise InputError("the function of a CompiledOracle must be jitted: put @numba.njit on it.")
+    _try_oracle(made, size, n_features, len(oracle.X))
     signature = types.Tuple((types.int64, types.float64))(
         typeof(made.data), types.int64, _VECTOR, _PARTS, _VECTOR
     )
-    with announced_compilation("your oracle"):
-        piece = Piece(made.function, signature)
+    try:
+        with announced_compilation("your oracle", is_kept=False):
+            piece = Piece(made.function, signature)
+    except TypingError as error:
+        raise OracleError(
+            "the compiled oracle does not compile as function(data, i, w, index, value) -> "
+            f"(size, loss) with an integer and a float: {str(error)[:500]}"
+        ) from error
     return CompiledBlocks(
         functions=vector_functions.FUNCTIONS,
         data=vector_functions.OracleData(made.data, piece),
@@ -153,6 +157,26 @@ def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) ->
         corner_size=np.full(len(oracle.X), size, dtype=np.int64),
         truth=oracle.truth,
     )
+
+
+def _try_oracle(made: CompiledOracle, size: int, n_features: int, n_blocks: int) -> None:
+    """Run the oracle's Python source, which has bounds checks, on a few examples."""
+    part, value = np.zeros(size, dtype=np.int32), np.zeros(size)
+    rng = np.random.default_rng(0)
+    for i in range(min(n_blocks, N_TRIED)):
+        try:
+            used, _ = made.function.py_func(made.data, i, rng.normal(size=n_features), part, value)
+        except IndexError as error:
+            raise OracleError(
+                f"the compiled oracle reads or writes outside its arrays on example {i} ({error}); "
+                f"max_size={size} must bound the number of (index, value) pairs."
+            ) from error
+        bad = part[:used][(part[:used] < 0) | (part[:used] >= n_features)]
+        if len(bad):
+            raise OracleError(
+                f"the compiled oracle wrote index {bad[0]} on example {i}; "
+                f"w has indices 0..{n_features - 1}."
+            )
 
 
 def _merged(corners: Corners, n_parts: int) -> Corners:

@@ -52,10 +52,16 @@ class Certificate:
         nan = float("nan")
         return cls(nan, nan, nan, np.full(n_blocks, nan), lam, exact=False)
 
+    @property
+    def kind(self) -> str:
+        """What the gap is worth, in words."""
+        if self.exact:
+            return "certified"
+        return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
+
     def __repr__(self) -> str:
-        kind = "certified" if self.exact else "estimated, oracle not exact"
         return (
-            f"Certificate(gap={self.gap:.4g} ({kind}), primal={self.primal:.8g}, "
+            f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
             f"dual={self.dual:.8g}, lam={self.lam:.4g})"
         )
 
@@ -161,6 +167,15 @@ def _raise_worse_than_truth(i: int, hinge: np.ndarray) -> None:
         "below that of the true output, so it does not maximise L(y, .) + <w, phi(x, .)>. "
         "Run blockwolfe.check_task(task, X, Y) to see what is wrong."
     )
+
+
+def prepare(blocks: Blocks, store: Store, work: Work) -> None:
+    """Compile what `examine` runs, by running it on no block."""
+    n_blocks, w, nothing = len(blocks), rebuild_v(blocks, store), np.zeros(0)
+    out = (nothing, nothing, nothing, _corner_buffer(blocks, 0), nothing)
+    of_blocks = (blocks.truth, blocks.weight, blocks.bound, w)
+    rest = (of_blocks, blocks.functions, blocks.data, store, work, out)
+    call(_sweep, blocks.kind, n_blocks, *rest)
 
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:

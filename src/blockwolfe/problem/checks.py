@@ -109,7 +109,7 @@ class _Checker:
         found = [(w, self._decode(i, x, y, w)) for w in weights]
         others, is_all = self._outputs(x, y, [output for _, pair in found for output in pair])
         self._check_losses(i, y, others)
-        vectors = [dense_features(self.task, x, other, i) for other in others]
+        vectors = [dense_features(self.task, x, other, i, len(phi)) for other in others]
         losses = np.array([float(self.task.loss(y, other)) for other in others])
         for w, (guess, augmented) in found:
             scores = np.array([np.dot(w, vector) for vector in vectors])
@@ -161,7 +161,7 @@ class _Checker:
         others: Any,
         scores: Any,
     ) -> None:
-        mine = float(np.dot(w, dense_features(self.task, x, own, i))) + own_loss
+        mine = float(np.dot(w, dense_features(self.task, x, own, i, len(w)))) + own_loss
         best = int(np.argmax(scores))
         self.n_comparisons += len(others)
         if scores[best] > mine + TOLERANCE * (1.0 + abs(mine) + abs(scores[best])):

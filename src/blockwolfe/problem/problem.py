@@ -16,7 +16,7 @@ from blockwolfe.problem.state import State, check_state, initial_state
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.vectors import check_protocol
 
-__all__ = ["Problem", "certify", "check_lam"]
+__all__ = ["Problem", "certify", "check_lam", "check_weight"]
 
 
 class Problem:
@@ -37,7 +37,7 @@ class Problem:
     def __init__(self, task: Any, X: Any, Y: Any, sample_weight: Any = None) -> None:
         check_protocol(task)
         n = n_examples(X, Y)
-        weight = _checked_weight(sample_weight, n)
+        weight = check_weight(sample_weight, n)
         self.weight, self.n_effective = weight / weight.sum(), float(weight.sum())
         if callable(getattr(task, "fit", None)):
             task = clone(task, safe=False).fit(X, Y)
@@ -85,7 +85,7 @@ def certify(problem: Problem, state: State, lam: float) -> Certificate:
     """
     lam = check_lam(lam)
     blocks = problem.blocks
-    return examine(blocks, check_state(blocks, state).store(), lam, blocks.work())[0]
+    return examine(blocks, check_state(blocks, state, "state").store(), lam, blocks.work())[0]
 
 
 def check_lam(lam: Any) -> float:
@@ -96,10 +96,17 @@ def check_lam(lam: Any) -> float:
     return float(lam)
 
 
-def _checked_weight(sample_weight: Any, n: int) -> np.ndarray:
+def check_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """Sample weights >= 0 that are not all zero; ones when none are given."""
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"sample_weight={sample_weight!r} is not one number per example; for weights by class "
+            "use class_weight of the task's loss."
+        ) from error
     if weight.shape != (n,):
         raise InputError(
             f"sample_weight has shape {weight.shape}; expected one weight per example, ({n},)."

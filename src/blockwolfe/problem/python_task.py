@@ -38,6 +38,11 @@ class PythonOracle:
         return size
 
     def _true_corners(self) -> Corners:
+        for i, y in enumerate(self.Y):
+            if self.loss(i, y) != 0.0:
+                raise OracleError(
+                    f"loss(Y[{i}], Y[{i}]) is {self.loss(i, y)}; expected 0 at the true output."
+                )
         corners = [self.corner(i, y) for i, y in enumerate(self.Y)]
         start = np.concatenate([[0], np.cumsum([len(index) for index, _ in corners])])
         part = np.concatenate([index for index, _ in corners]).astype(np.int32)
@@ -58,7 +63,13 @@ class PythonOracle:
 
     def loss(self, i: int, y: Any) -> float:
         """L_i(y), refused when it is negative or not a number."""
-        loss = float(self.task.loss(self.Y[i], y))
+        found = self.task.loss(self.Y[i], y)
+        try:
+            loss = float(found)
+        except (TypeError, ValueError) as error:
+            raise OracleError(
+                f"loss() for example {i} returned {found!r}; expected a number."
+            ) from error
         if not loss >= 0.0 or loss == float("inf"):
             raise OracleError(
                 f"loss() for example {i} is {loss}; expected a finite number >= 0. Output: {y!r}."

@@ -74,11 +74,11 @@ def initial_state(blocks: Blocks) -> State:
     )
 
 
-def check_state(blocks: Blocks, state: Any) -> State:
+def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
     """Refuse a state that belongs to another problem."""
     if not isinstance(state, State):
         raise InputError(
-            f"start={type(state).__name__} is not a State; pass result.state of an earlier solve."
+            f"{name} is a {type(state).__name__}, not a State; pass result.state of a solve."
         )
     truth = blocks.truth
     fits = len(state) == len(blocks) and len(state.v) == blocks.n_features
@@ -90,9 +90,9 @@ def check_state(blocks: Blocks, state: Any) -> State:
         fits = np.array_equal(state.part[at], truth.part)
     if not fits:
         raise InputError(
-            f"start has {len(state)} blocks and {len(state.v)} weights and does not belong to this "
-            f"problem of {len(blocks)} blocks and {blocks.n_features} weights; pass a state that "
-            "was solved on the same task, X and Y."
+            f"{name} does not belong to this problem: it has {len(state)} blocks and "
+            f"{len(state.v)} weights, the problem {len(blocks)} and {blocks.n_features}, and "
+            "their true outputs must agree too. Pass a state that was solved on the same task, X and Y."
         )
     return state
 

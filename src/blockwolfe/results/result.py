@@ -16,10 +16,10 @@ __all__ = ["Counts", "Result"]
 
 
 _REMEDIES = {
-    Status.MAX_PASSES: "Raise max_passes, or tol, or lam.",
+    Status.MAX_PASSES: "Raise max_passes, or tol, or lam; features of very unequal scale are slow.",
     Status.MAX_ORACLE_CALLS: "Raise max_oracle_calls, or tol, or lam.",
     Status.TIME_LIMIT: "Raise time_limit, or tol, or lam.",
-    Status.STALLED: "Raise tol: this accuracy is beyond double precision here.",
+    Status.STALLED: "Raise tol: this accuracy is beyond double precision here; or scale features.",
     Status.INEXACT_ORACLE: "Use an exact decoder, or take the numbers as estimates.",
     Status.INTERRUPTED: "Go on with solve(..., start=result.last_state).",
 }
@@ -73,8 +73,11 @@ class Result:
     @property
     def message(self) -> str:
         """The ending in one sentence, with gap and tolerance."""
-        kind = "gap" if self.certificate.exact else "estimated gap"
-        return f"{self.status.sentence} ({kind} {self.certificate.gap:.3g}, tol {self.tol:.3g})"
+        certificate = self.certificate
+        return (
+            f"{self.status.sentence} (gap {certificate.gap:.3g}, {certificate.kind}; "
+            f"tol {self.tol:.3g})"
+        )
 
     @property
     def is_certified(self) -> bool:

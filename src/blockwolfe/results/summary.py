@@ -16,14 +16,13 @@ def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
     """Name and value of each line of the summary."""
     certificate, counts = result.certificate, result.counts
     n = problem.n_effective
-    kind = "certified" if certificate.exact else "estimate only: the oracle is not exact"
     return [
         ("task", repr(problem.task)),
         ("problem", f"{len(problem)} blocks, {problem.n_features:,} weights"),
         ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
         ("method", repr(result.method)),
         ("ending", f"{result.status.name}: {result.status.sentence}"),
-        ("gap", f"{certificate.gap:.4g}   ({kind}; tol {result.tol:.4g})"),
+        ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {result.tol:.4g})"),
         ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
         (
             "work",

@@ -24,6 +24,9 @@ __all__ = [
 ]
 
 
+LARGEST_FEATURE = 1e50
+
+
 @dataclass(frozen=True)
 class Masked:
     """A sequence together with the labels allowed at each of its positions.
@@ -130,6 +133,12 @@ def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
             f"{matrix.indices[entry]}; NaN and infinite features cannot be trained on. "
             "Impute or drop them, for example with sklearn.impute.SimpleImputer."
         )
+    largest = float(np.abs(values).max()) if len(values) else 0.0
+    if largest > LARGEST_FEATURE:
+        raise InputError(
+            f"X has a feature of size {largest:.3g}; above {LARGEST_FEATURE:.0e} scores overflow. "
+            "Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
+        )
     return Tokens(
         np.ascontiguousarray(matrix.indptr, dtype=np.int64),
         np.ascontiguousarray(matrix.indices, dtype=np.int32),
@@ -139,11 +148,17 @@ def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
 
 
 def _one_sequence(x: Any, i: int) -> Any:
-    array = sp.csr_array(x) if sp.issparse(x) else np.asarray(x)
+    try:
+        array = sp.csr_array(x) if sp.issparse(x) else np.asarray(x)
+    except ValueError as error:
+        raise InputError(
+            f"X[{i}] is not a (positions, features) array: its rows have unequal length."
+        ) from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"X[{i}] has shape {array.shape} and type {array.dtype}; expected a numeric "
-            "(positions, features) array, a sparse matrix, or a list of token dicts."
+            "(positions, features) array (use astype(float) on objects), a sparse matrix, or a "
+            "list of token dicts."
         )
     if not array.shape[0]:
         raise InputError(f"X[{i}] is empty; every sequence needs at least one position.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,8 +47,8 @@ def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 def _one_sequence(y: Any, i: int) -> np.ndarray:
     if isinstance(y, str) or not hasattr(y, "__len__") or not hasattr(y, "__getitem__"):
         raise InputError(
-            f"Y[{i}] is {y!r} of type {type(y).__name__}; expected a sequence of labels, "
-            "one per position of X."
+            f"Y[{i}] is {reprlib.repr(y)} of type {type(y).__name__}; expected a sequence of "
+            "labels, one per position of X."
         )
     if not len(y):
         raise InputError(f"Y[{i}] is empty; every sequence needs at least one position.")
@@ -58,7 +59,8 @@ def _one_sequence(y: Any, i: int) -> np.ndarray:
     is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
     if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:
         raise InputError(
-            f"Y[{i}] is {y!r}; labels must be all strings or all integers, one per position."
+            f"Y[{i}] is {reprlib.repr(y)}; labels must be all strings or all integers, "
+            "one per position."
         )
     return array
 

@@ -87,14 +87,16 @@ class CostMatrix(Loss):
         try:
             costs = np.array(self.costs, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise OptionError(f"costs is not a matrix of numbers: {error}.") from error
+            raise OptionError(f"task_loss: costs is not a matrix of numbers: {error}.") from error
         if costs.shape != (n_labels, n_labels):
             raise OptionError(
-                f"costs has shape {costs.shape}; expected ({n_labels}, {n_labels}), "
+                f"task_loss: costs has shape {costs.shape}; expected ({n_labels}, {n_labels}), "
                 "a row and a column per label."
             )
         if not np.isfinite(costs).all() or (costs < 0).any() or np.diag(costs).any():
-            raise OptionError("costs must be finite and >= 0, with zeros on the diagonal.")
+            raise OptionError(
+                "task_loss: costs must be finite and >= 0, with zeros on the diagonal."
+            )
         return costs
 
 
@@ -111,7 +113,7 @@ def as_loss(loss: Any) -> Loss:
         return loss
     if isinstance(loss, str):
         if loss not in _NAMED:
-            raise unknown_option("loss", loss, _NAMED)
+            raise unknown_option("task_loss", loss, _NAMED)
         return _NAMED[loss]()
     return CostMatrix(loss)
 
@@ -126,7 +128,7 @@ def _class_weight(class_weight: Any, classes: np.ndarray, labels: np.ndarray) ->
         weight = np.ones(len(classes))
         weight[present] = compute_class_weight("balanced", classes=present, y=labels)
         return weight
-    known = list(classes)
+    known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
     if unknown:
         raise OptionError(f"class_weight has the label {unknown[0]!r}, which is not among {known}.")

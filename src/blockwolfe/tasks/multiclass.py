@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks.inputs import table_tokens
 from blockwolfe.tasks.sequence import SequenceTask
@@ -49,16 +50,39 @@ class Multiclass(SequenceTask):
         self.bias = bias
 
     def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
+        if isinstance(X, (list, tuple)) and len(X) and _is_sequence(X[0]):
+            raise InputError(
+                "X is a list of sequences, but Multiclass takes one row of numbers per example; "
+                "for sequences use task=Chain()."
+            )
         tokens, n_features = table_tokens(X)
         return tokens, n_features, np.zeros((0, len(self.classes_)), dtype=np.bool_)
 
     def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(Y, (list, tuple)) and len(Y) and isinstance(Y[0], (list, tuple, np.ndarray)):
+            raise InputError(
+                "Y[0] is a sequence, but Multiclass takes one label per example; "
+                "for sequences use task=Chain()."
+            )
+        is_mixed = isinstance(Y, (list, tuple)) and len({isinstance(y, str) for y in Y}) > 1
+        if is_mixed:  # numpy would turn the others into strings without a word
+            raise InputError("Y mixes strings with other labels; labels must be of one kind.")
         flat = column_or_1d(Y, warn=True)
         check_classification_targets(flat)
         return flat, np.arange(len(flat) + 1)
 
     def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> np.ndarray:
         return labels
+
+    def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """<w, phi(x, k)> for every row x and label k."""
+        tokens, n_features, _ = self._tokens(X)
+        self._check_n_features(n_features)
+        shape = (len(tokens.offset) - 1, n_features)
+        rows = sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape)
+        n_labels, bias = len(self.classes_), self.layout_.bias
+        scores = rows @ w[: n_features * n_labels].reshape(n_features, n_labels)
+        return scores + (w[bias : bias + n_labels] if bias >= 0 else 0.0)
 
     def outputs(self, x: Any) -> Iterator[Any]:
         """Every label."""
@@ -69,3 +93,10 @@ class Multiclass(SequenceTask):
 
     def _single(self, x: Any) -> Any:
         return x.reshape(1, -1) if sp.issparse(x) else np.reshape(np.asarray(x), (1, -1))
+
+
+def _is_sequence(x: Any) -> bool:
+    """Whether x is itself a list of rows or of token dicts, as `Chain` takes them."""
+    if isinstance(x, (list, tuple)):
+        return bool(x) and isinstance(x[0], (list, tuple, dict, np.ndarray))
+    return sp.issparse(x) and x.shape[0] > 1

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from blockwolfe.compiled import jit
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import CompiledBlocks, Corners
@@ -99,6 +99,8 @@ class SequenceTask(BaseEstimator):
         self._prepared = (X, prepared)  # `compiled` takes it, so that X is not read twice
         codes = self._codes(Y, tokens, allowed)
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
+        if not self.layout_.size:
+            raise OptionError("the model has no weights: every group is off or has no feature.")
         self.cost_ = self.loss_.cost(self.classes_, codes)
         return self
 

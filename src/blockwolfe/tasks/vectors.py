@@ -16,6 +16,8 @@ METHODS = ("features", "loss", "decode", "augmented_decode")
 
 def check_protocol(task: Any) -> None:
     """Refuse an object that lacks one of the four methods, naming what is missing."""
+    if isinstance(task, type):
+        raise InputError(f"task is the class {task.__name__}; pass an object: {task.__name__}().")
     missing = [name for name in METHODS if not callable(getattr(task, name, None))]
     if missing:
         raise InputError(
@@ -53,9 +55,15 @@ def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | 
     return index.astype(np.int32), value, size
 
 
-def dense_features(task: Any, x: Any, y: Any, i: int) -> np.ndarray:
-    """phi(x, y) of example i as a dense vector."""
+def dense_features(task: Any, x: Any, y: Any, i: int, expected: int | None = None) -> np.ndarray:
+    """phi(x, y) of example i as a dense vector, of the `expected` length if there is one."""
     index, value, size = sparse_features(task.features(x, y), f"features() for example {i}")
-    phi = np.zeros(task.n_features if size is None else size)
+    length = task.n_features if size is None else size
+    if expected is not None and length != expected:
+        raise InputError(
+            f"features() for example {i} has length {length} for {y!r} and {expected} for others; "
+            "expected one length for all."
+        )
+    phi = np.zeros(length)
     phi[index] = value
     return phi
