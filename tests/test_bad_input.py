@@ -269,3 +269,35 @@ def test_jitted_oracles_that_break_their_contract():
         solve_with(index_outside)
     with pytest.raises(bw.OracleError, match="does not compile"):
         solve_with(wrong_return)
+
+
+def test_jitted_oracle_that_breaks_its_contract_late():
+    """Beyond the examples that are tried beforehand: an error, not an endless loop or a crash."""
+    import numba
+
+    @numba.njit
+    def late(data, i, w, index, value):
+        index[0], value[0] = 0, -1.0
+        if i == 30:
+            if data[0]:
+                return 4, 1.0
+            index[0] = 5000
+        return 1, 1.0
+
+    for is_too_long in (True, False):
+        toy = bw.datasets.toy_problem(40, 3)
+        oracle = bw.tasks.CompiledOracle(late, (is_too_long, 0), 3)
+        toy.task.compiled = lambda X, Y, oracle=oracle: oracle
+        for method in ("bcfw", "fw"):
+            with pytest.raises(bw.OracleError, match="example 30 returned more than max_size=3"):
+                bw.solve(bw.Problem(toy.task, toy.X, toy.Y), 0.1, method)
+
+
+def test_the_users_sparse_matrix_is_not_changed():
+    data, indices, indptr = np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])
+    matrix = sp.csr_array((data, indices, indptr), shape=(2, 2))
+    bw.Problem(bw.tasks.Multiclass(), matrix, [0, 1]).blocks
+    assert matrix.nnz == 3
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    bw.Problem(bw.tasks.Multiclass(), matrix, [0, 1]).blocks

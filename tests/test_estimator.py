@@ -192,3 +192,36 @@ def test_columns_of_a_data_frame_are_remembered():
     assert list(svm.feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match="feature names"):
         svm.predict(frame[list("badc")])
+
+
+def test_pandas_labels_in_any_form():
+    import pandas as pd
+
+    X, Y = multiclass_data(n=30)
+    names = np.array(["a", "b", "c"])[Y]
+    svm = bw.StructuredSVM(lam=0.5, tol=0.05, random_state=0).fit(X, names)
+    for form in (
+        names.astype(object),
+        pd.Series(names),
+        list(names),
+        pd.Series(names, dtype="string"),
+    ):
+        assert svm.score(X, form) == svm.score(X, names)
+        again = bw.StructuredSVM(lam=0.5, tol=0.05, random_state=0).fit(X, form)
+        np.testing.assert_array_equal(again.coef_, svm.coef_)
+        assert again.score(X, names) == svm.score(X, names)
+
+
+def test_shuffled_pandas_rows_stay_with_their_labels():
+    import pandas as pd
+
+    from zoo import PlainTask
+
+    X, Y = multiclass_data(n=12)
+    task = PlainTask(bw.Problem(bw.tasks.Multiclass(), X, Y).task)
+    order = np.random.default_rng(0).permutation(12)
+    series = pd.Series(Y).iloc[order]
+    shuffled = bw.solve(bw.Problem(task, X[order], series), 0.5, tol=1e-2)
+    plain = bw.solve(bw.Problem(task, X, Y), 0.5, tol=1e-2)
+    assert abs(shuffled.certificate.primal - plain.certificate.primal) <= 1e-2
+    bw.check_task(bw.tasks.Multiclass(), pd.DataFrame(X).iloc[order], series)

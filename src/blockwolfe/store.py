@@ -205,10 +205,17 @@ def _write_atomically(path: Path, header: dict[str, Any], arrays: dict[str, np.n
             np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only the owner can read
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
 
 
 # What zipfile, numpy and json raise on damaged files (RuntimeError: a flag that means encryption).

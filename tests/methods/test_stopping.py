@@ -248,3 +248,89 @@ def test_seconds_do_not_count_callbacks(problem):
         problem, LAM, tol=0.0, max_passes=3, callbacks=[lambda event: time.sleep(0.2)]
     )
     assert result.seconds < 0.5
+
+
+def test_unlucky_uniform_draws_are_not_called_stalled():
+    """Nothing was gained since the last certificate, but not every open block was visited."""
+    X, Y = [[1, 0], [0.9, 0.3], [-1, 0.2]], [0, 0, 1]
+    problem = bw.Problem(bw.tasks.Multiclass(bias=False), X, Y)
+    method = bw.BCFW(sampling=bw.Uniform(), certify_every=1)
+    for seed in range(30):
+        result = bw.solve(problem, 0.1, method, tol=1e-6, random_state=seed)
+        assert result.is_certified
+
+
+def test_callbacks_see_the_last_pass(problem):
+    events = []
+    result = bw.solve(problem, LAM, tol=1e-2, callbacks=[events.append])
+    assert [event.row.passes for event in events] == list(range(result.trace[-1].passes + 1))
+    assert events[-1].row.gap == result.certificate.gap
+    np.testing.assert_array_equal(events[-1].w, result.w)
+    assert problem.primal(events[-1].w, LAM) == pytest.approx(result.certificate.primal)
+    assert not np.array_equal(events[1].w, events[-1].w)  # a copy, not the live array
+
+
+def test_two_threads_may_share_a_problem(problem):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(bw.solve, problem, LAM, tol=0.0, max_passes=30, random_state=0)
+            for _ in range(6)
+        ]
+        results = [job.result() for job in jobs]
+    for result in results:
+        np.testing.assert_array_equal(result.w, results[0].w)
+
+
+class WrongAtFirst(PlainTask):
+    """Forgets the loss for a while: no later certificate can show it, only the visits do."""
+
+    calls = 0
+
+    def augmented_decode(self, x, y, w):
+        WrongAtFirst.calls += 1
+        if 6 < WrongAtFirst.calls < 40:
+            return self.decode(x, w)
+        return super().augmented_decode(x, y, w)
+
+
+def test_an_oracle_caught_during_visits_is_remembered():
+    X, Y = multiclass_data()
+    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
+    result = bw.solve(bw.Problem(WrongAtFirst(task), X, Y), 0.1, tol=0.05, random_state=0)
+    assert result.status is bw.Status.INEXACT_ORACLE
+    assert not result.certificate.exact
+
+
+def test_predefined_steps_are_2n_over_k_plus_2n():
+    """One block, orthogonal corners: after three visits their weights are 1/6, 1/3 and 1/2."""
+    toy = bw.datasets.toy_problem(1, 5)
+    problem = bw.Problem(toy.task, toy.X, toy.Y)
+    for method in ("bcfw+predefined", "fw+predefined"):
+        result = bw.solve(problem, toy.lam, method, tol=0.0, max_passes=3)
+        weights = np.sort(result.state.v[:5]) / np.sqrt(0.5)
+        np.testing.assert_allclose(weights, [0, 0, 1 / 6, 1 / 3, 1 / 2], atol=1e-12)
+
+
+def test_state_of_other_weights_or_loss_is_refused(problem):
+    X, Y = chain_data()
+    for other in (
+        bw.Problem(bw.tasks.Chain(3), X, Y, sample_weight=[2, 1, 1, 1, 1, 1, 1, 1]),
+        bw.Problem(bw.tasks.Chain(3, task_loss=2 * (1 - np.eye(3))), X, Y),
+        bw.Problem(bw.tasks.Chain(3), [2 * x for x in X], Y),
+    ):
+        with pytest.raises(bw.InputError, match="does not belong to this problem"):
+            bw.certify(problem, other.initial_state(), LAM)
+
+
+def test_read_only_states_can_be_certified(problem):
+    state = bw.solve(problem, LAM, tol=1e-2).state
+    for array in (state.part, state.mean, state.ell, state.start):
+        array.flags.writeable = False
+    assert bw.certify(problem, state, LAM).gap <= 1e-2
+
+
+def test_held_out_data_that_does_not_fit_is_refused_at_once(problem):
+    with pytest.raises(bw.InputError, match="X has 7 features"):
+        bw.solve(problem, LAM, held_out=([np.zeros((2, 7))], [[0, 1]]))

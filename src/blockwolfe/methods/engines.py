@@ -22,7 +22,7 @@ from blockwolfe.methods.loop import (
 from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import BCFW, FrankWolfe, Method
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate, Sweep, prepare
+from blockwolfe.problem.certificate import Certificate, Sweep, broken_oracle, prepare
 from blockwolfe.problem.state import State, Store, rebuild_v
 
 __all__ = ["BatchEngine", "BlockEngine", "Engine", "make_engine"]
@@ -83,6 +83,8 @@ class BlockEngine(Engine):
             run.make_room()
             began, from_here = time.perf_counter(), done
             done = self._visit(order[: done + self._chunk], done)
+            if done == from_here and blocks.is_compiled and run.has_room(int(order[done])):
+                raise broken_oracle(int(order[done]), int(blocks.bound[order[done]]))
             self._adapt_chunk(time.perf_counter() - began, done - from_here)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:

@@ -18,7 +18,9 @@ __all__ = ["Event", "checked_callbacks", "wants_stop"]
 
 @dataclass(frozen=True)
 class Event:
-    """One pass has ended: its trace row and the current weights, read-only.
+    """One pass has ended: its trace row and a copy of the weights at that moment, read-only.
+
+    With averaging, `w` is the average in rows with a certificate and the last iterate in others.
 
     A callback is any function of an event; it returns True to stop the run.
 

@@ -127,6 +127,7 @@ def visit_blocks(
         visit = run.tally[VISITS]
         run.tally[VISITS] += 1
         run.tally[ORACLE_CALLS] += 1
+        run.last_visit[i] = visit
         run.gap[i] = max(gap, 0.0)
         if gap <= 0.0:
             terms = magnitude(work.theta, mean, work.delta, length)

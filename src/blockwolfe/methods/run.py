@@ -28,6 +28,7 @@ class _View(NamedTuple):
     ell: np.ndarray
     lag_ell: np.ndarray
     gap: np.ndarray
+    last_visit: np.ndarray
     w: np.ndarray
     tally: np.ndarray
 
@@ -67,6 +68,7 @@ class Run:
         self.ell, self.lag_ell = state.ell.copy(), np.zeros(len(blocks))
         self.w = state.v / lam
         self.gap = np.full(len(blocks), np.inf)  # not seen yet
+        self.last_visit = np.full(len(blocks), -1, dtype=np.int64)
         self.tally = np.zeros(N_TALLIES, dtype=np.int64)
         self.work = blocks.work()
 
@@ -102,6 +104,10 @@ class Run:
             start, pool.length, capacity, moved(pool.part), moved(pool.mean), lag_mean
         )
 
+    def has_room(self, i: int) -> bool:
+        """Whether block i can take one more corner."""
+        return bool(self.capacity[i] - self.length[i] >= self.bound[i])
+
     def store(self, averaged: bool = False) -> Store:
         """The block means as they are, or their weighted average over all visits."""
         visits = float(self.tally[VISITS])
@@ -129,4 +135,5 @@ class Run:
         start = np.concatenate([[0], np.cumsum(self.length)]).astype(np.int64)
         entries = _entries(self.start, self.length)
         v = rebuild_v(self.blocks, store)
-        return State(start, store.part[entries], store.mean[entries], store.ell.copy(), v)
+        part, mean = store.part[entries], store.mean[entries]
+        return State(start, part, mean, store.ell.copy(), v, self.blocks.fingerprint)

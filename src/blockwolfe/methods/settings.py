@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -67,7 +68,8 @@ class BCFW(Method):
         _check_kind("sampling", self.sampling, Sampling, ["Uniform()", "Permutation()", "Cyclic()"])
         _check_kind("step", self.step, FW, ["FW()", "FW(line_search=False)"])
         _check_flag("averaging", self.averaging)
-        if type(self.certify_every) is not int or self.certify_every < 1:
+        is_integer = isinstance(self.certify_every, numbers.Integral)
+        if not is_integer or isinstance(self.certify_every, bool) or self.certify_every < 1:
             raise OptionError(f"certify_every={self.certify_every!r} must be an integer >= 1.")
 
     @property

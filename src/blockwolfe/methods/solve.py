@@ -79,10 +79,12 @@ def solve(
     evaluate = HeldOut(problem.task, held_out) if held_out is not None else None
     blocks = problem.blocks
     state = problem.initial_state() if start is None else check_state(blocks, start)
-    probe_oracle(blocks)
+    if evaluate is not None:
+        evaluate(np.zeros(blocks.n_features))  # data that does not fit is refused before any work
     engine = make_engine(chosen, blocks, state, lam, seed)
-    engine.prepare()
-    with ProgressLine(max_passes) if verbose else nullcontext() as line:
+    with problem.lock, ProgressLine(max_passes) if verbose else nullcontext() as line:
+        probe_oracle(blocks)
+        engine.prepare()
         watching = (*functions, line) if line is not None else functions
         solver = _Solver(engine, chosen, limits, watching, evaluate)
         return solver.solve(certify_first=start is not None)
@@ -112,7 +114,7 @@ class _Solver:
         self.passes = 0
         self.certificate: Certificate | None = None
         self.is_current = False  # whether the certificate is of the present point
-        self._certified_at = 0  # pass of the last certificate
+        self._certified_at = self._visits_certified = 0  # passes and visits at the last certificate
         self._patience = 1  # passes to wait after a gap estimate that promised too much
         self._seconds_to_certify = 0.0
 
@@ -136,13 +138,14 @@ class _Solver:
         return self._add_row()
 
     def _next_pass(self) -> Status | None:
-        dual_before = self.certificate.dual if self.certificate else -np.inf
         self.engine.advance(self._visits_left(), self._has_time)
         self.passes += 1
         self.is_current = False
         if not self._is_due():
             return self._add_row()
-        is_stalled = self._certify_and_compare(dual_before)
+        before, visits_before = self.certificate, self._visits_certified
+        self._certify_and_wait()
+        is_stalled = before is not None and self._has_stalled(before, visits_before)
         return self._add_row() or (Status.STALLED if is_stalled else None)
 
     def _last_row(self, status: Status) -> Status:
@@ -155,7 +158,8 @@ class _Solver:
             self._certify()
             self._add_row(replace_last=self._same_visits(), tell=False)
         except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
-            pass
+            if not len(self.trace):
+                self._add_row(tell=False)
         return Status.INTERRUPTED
 
     # -- certificates -----------------------------------------------------------------------
@@ -168,16 +172,22 @@ class _Solver:
         self.certificate = certificate
         self._seconds_to_certify = self.clock() - began
         self._certified_at, self.is_current = self.passes, True
+        self._visits_certified = int(self.run.tally[VISITS])
 
-    def _certify_and_compare(self, dual_before: float) -> bool:
-        """Certify; whether nothing was gained since the certificate before."""
+    def _certify_and_wait(self) -> None:
         was_promised = self.engine.gap_estimate <= self.limits.tol
         self._certify()
-        assert self.certificate is not None
         self._patience = self._patience * 2 if was_promised else 1
-        scale = abs(self.certificate.primal) + abs(self.certificate.dual)
-        gain = self.certificate.dual - dual_before
-        return self.method.is_monotone and gain <= STALLED_GAIN * scale
+
+    def _has_stalled(self, before: Certificate, visits_before: int) -> bool:
+        """Whether visits to all blocks with a gap have gained nothing since a certificate."""
+        now = self.certificate
+        if now is None or not self.method.is_monotone:
+            return False
+        is_open = before.block_gaps > 0.0
+        if isinstance(self.method, BCFW) and (self.run.last_visit[is_open] < visits_before).any():
+            return False
+        return now.dual - before.dual <= STALLED_GAIN * (abs(now.primal) + abs(now.dual))
 
     def _is_due(self) -> bool:
         if self.engine.is_free_to_certify:
@@ -229,15 +239,19 @@ class _Solver:
             self.trace.replace_last(row)
         else:
             self.trace.append(row)
-        is_certified = self.is_current and row.gap <= self.limits.tol
-        if is_certified:
+        stops = tell and self._tell(row)
+        if self.is_current and row.gap <= self.limits.tol:
             return Status.CERTIFIED if row.exact else Status.INEXACT_ORACLE
-        with self.clock:
-            w = self._reported_w().view()
-            w.flags.writeable = False
-            event = Event(row, w, self.run.lam, self.limits.tol)
-            stops = tell and wants_stop(self.callbacks, event)
         return Status.STOPPED_BY_CALLBACK if stops else None
+
+    def _tell(self, row: TraceRow) -> bool:
+        """Tell the callbacks; whether one of them wants to stop."""
+        if not self.callbacks:
+            return False
+        with self.clock:
+            w = self._reported_w().copy()
+            w.flags.writeable = False
+            return wants_stop(self.callbacks, Event(row, w, self.run.lam, self.limits.tol))
 
     def _row(self) -> TraceRow:
         tally, certificate = self.run.tally, self.certificate if self.is_current else None

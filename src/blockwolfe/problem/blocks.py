@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +51,16 @@ class Blocks:
     weight: np.ndarray
     is_compiled: bool
     is_exact: bool
+    identity: tuple[np.ndarray, ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells problems apart, so that a dual state is not taken for another problem's."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.weight, *self.truth, *self.identity):
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -97,6 +109,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
             weight=weight,
             is_compiled=True,
             is_exact=is_exact,
+            identity=made.identity,
         )
     if made is not None:
         raise InputError(

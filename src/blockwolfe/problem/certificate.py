@@ -100,9 +100,9 @@ def _sweep(
             return i
         functions.score(data, i, w)
         size, loss = functions.maximize(data, i, w, work.part, work.value)
+        if size > room:
+            return i
         if is_kept:
-            if size > room:
-                return i
             copy_corner(work.part, work.value, size, corners.part, corners.value, corners.start[i])
             corners.start[i + 1] = corners.start[i] + size
         functions.read(data, i, w, work.part, size, work.theta)
@@ -144,11 +144,15 @@ def sweep(blocks: Blocks, store: Store, w: np.ndarray, work: Work, keep: bool = 
         rest = (of_blocks, blocks.functions, blocks.data, store, work, out)
         done = call(_sweep, blocks.kind, done, *rest)
         if done < n_blocks:
+            has_room = not keep or len(corners.part) - corners.start[done] >= blocks.bound[done]
+            if has_room and blocks.is_compiled:
+                raise broken_oracle(done, int(blocks.bound[done]))
             corners = _enlarged(corners, int(corners.start[done] + blocks.bound[done:].sum()))
     tolerance = ROUNDING * (1.0 + magnitude)
     if blocks.is_exact and (hinge < -tolerance).any():
         _raise_worse_than_truth(int(np.argmax(hinge < -tolerance)), hinge)
-    return Sweep(hinge, gap, loss, corners, blocks.is_exact and not (gap < -tolerance).any())
+    is_exact = blocks.is_exact and not (gap < -tolerance * blocks.weight).any()
+    return Sweep(hinge, gap, loss, corners, is_exact)
 
 
 def _corner_buffer(blocks: Blocks, size: int) -> Corners:
@@ -157,8 +161,18 @@ def _corner_buffer(blocks: Blocks, size: int) -> Corners:
 
 
 def _enlarged(corners: Corners, size: int) -> Corners:
-    more = size - len(corners.part)
+    if not len(corners.part):  # corners are not kept
+        return corners
+    more = max(0, size - len(corners.part))
     return Corners(corners.start, np.pad(corners.part, (0, more)), np.pad(corners.value, (0, more)))
+
+
+def broken_oracle(i: int, bound: int) -> OracleError:
+    """The error for a compiled oracle that gives what it may not."""
+    return OracleError(
+        f"the compiled oracle of example {i} returned more than max_size={bound} pairs, or an "
+        "index outside w; correct it or raise max_size."
+    )
 
 
 def _raise_worse_than_truth(i: int, hinge: np.ndarray) -> None:

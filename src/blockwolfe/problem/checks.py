@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
-from blockwolfe.tasks.inputs import n_examples
-from blockwolfe.tasks.vectors import check_protocol, dense_features
+from blockwolfe.tasks.inputs import n_examples, positional
+from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
 
 __all__ = ["TaskReport", "check_task"]
 
@@ -81,9 +80,10 @@ def check_task(
     blockwolfe.errors.OracleError: augmented_decode ...
     """
     check_protocol(task)
+    X, Y = positional(X), positional(Y)
     n = min(n_examples(X, Y), max_examples)
     if callable(getattr(task, "fit", None)):
-        task = clone(task, safe=False).fit(X, Y)
+        task = fitted_clone(task, X, Y)
     rng = np.random.default_rng(random_state)
     checker = _Checker(task, rng, n_weights)
     for i in range(n):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numbers
+import threading
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
 from blockwolfe.problem.state import State, check_state, initial_state
-from blockwolfe.tasks.inputs import n_examples
-from blockwolfe.tasks.vectors import check_protocol
+from blockwolfe.tasks.inputs import n_examples, positional
+from blockwolfe.tasks.vectors import check_protocol, fitted_clone
 
 __all__ = ["Problem", "certify", "check_lam", "check_weight"]
 
@@ -36,12 +36,14 @@ class Problem:
 
     def __init__(self, task: Any, X: Any, Y: Any, sample_weight: Any = None) -> None:
         check_protocol(task)
+        X, Y = positional(X), positional(Y)
         n = n_examples(X, Y)
         weight = check_weight(sample_weight, n)
         self.weight, self.n_effective = weight / weight.sum(), float(weight.sum())
         if callable(getattr(task, "fit", None)):
-            task = clone(task, safe=False).fit(X, Y)
+            task = fitted_clone(task, X, Y)
         self.task, self.X, self.Y = task, X, Y
+        self.lock = threading.RLock()  # scratch is shared: one solve or certificate at a time
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -67,11 +69,12 @@ class Problem:
     def primal(self, w: Any, lam: float) -> float:
         """(1) at any w, by one oracle call per block."""
         lam = check_lam(lam)
-        w = np.ascontiguousarray(w, dtype=np.float64)
+        w = np.require(w, dtype=np.float64, requirements=["C", "W"])
         if w.shape != (self.n_features,):
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
         blocks = self.blocks
-        hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
+        with self.lock:
+            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
         return primal_value(blocks, w, hinge, lam)
 
 
@@ -85,7 +88,9 @@ def certify(problem: Problem, state: State, lam: float) -> Certificate:
     """
     lam = check_lam(lam)
     blocks = problem.blocks
-    return examine(blocks, check_state(blocks, state, "state").store(), lam, blocks.work())[0]
+    store = check_state(blocks, state, "state").store()
+    with problem.lock:
+        return examine(blocks, store, lam, blocks.work())[0]
 
 
 def check_lam(lam: Any) -> float:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from blockwolfe.compiled import jit
 from blockwolfe.tasks.base import BlockFunctions
 
+BROKEN = 2**40
+
 
 class OracleData(NamedTuple):
     """A user's oracle and the data it was written for."""
@@ -22,8 +24,12 @@ def score(data: Any, i: int, w: Any) -> None:
 
 @jit
 def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """The user's own oracle."""
-    return data.oracle(data.own, i, w, part, value)
+    """The user's own oracle; a size beyond any bound says that it broke its contract."""
+    size, loss = data.oracle(data.own, i, w, part, value)
+    for s in range(min(size, part.shape[0])):
+        if part[s] < 0 or part[s] >= w.shape[0]:
+            return BROKEN, loss
+    return size, loss
 
 
 @jit

@@ -86,6 +86,7 @@ class CompiledBlocks:
     n_parts: int  # parts are numbered 0..n_parts-1 in every block
     corner_size: np.ndarray  # most parts a corner of block i can have
     truth: Corners
+    identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
 
 
 class CompiledOracle(NamedTuple):

@@ -18,6 +18,7 @@ __all__ = [
     "is_token_dicts",
     "n_examples",
     "n_positions",
+    "positional",
     "sequence_tokens",
     "split_masks",
     "table_tokens",
@@ -50,6 +51,11 @@ def n_examples(X: Any, Y: Any) -> int:
     if n_x == 0:
         raise InputError("X is empty (0 samples); a minimum of 1 is required to train.")
     return n_x
+
+
+def positional(values: Any) -> Any:
+    """What pandas indexes by label, as an array that is indexed by position."""
+    return values.to_numpy() if hasattr(values, "iloc") else values
 
 
 def _count(values: Any, name: str) -> int:
@@ -184,5 +190,7 @@ def _stack_sparse(rows: list[Any]) -> sp.csr_array:
 def table_tokens(X: Any) -> tuple[Tokens, int]:
     """Rows of a 2-d array or sparse matrix, each a sequence of length one."""
     matrix = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
-    matrix.sum_duplicates()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the user's matrix stays as it is
+        matrix.sum_duplicates()
     return tokens_of(matrix, np.ones(matrix.shape[0], dtype=np.int64)), matrix.shape[1]

@@ -44,7 +44,8 @@ class Loss(BaseEstimator):
 class ZeroOne(Loss):
     """1 for any wrong label, 0 for the right one; for single labels.
 
-    ``class_weight``: None, "balanced", or a dict from label to the cost of missing it.
+    ``class_weight``: None, "balanced" (by the number of examples, whatever their sample weight),
+    or a dict from label to the cost of missing it.
 
     >>> ZeroOne().base_cost(2)
     array([[0., 1.],

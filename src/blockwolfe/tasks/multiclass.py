@@ -69,6 +69,8 @@ class Multiclass(SequenceTask):
             raise InputError("Y mixes strings with other labels; labels must be of one kind.")
         flat = column_or_1d(Y, warn=True)
         check_classification_targets(flat)
+        if flat.dtype.kind in "OT" and all(isinstance(y, str) for y in flat):
+            flat = flat.astype(str)  # pandas gives strings as objects
         return flat, np.arange(len(flat) + 1)
 
     def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> np.ndarray:

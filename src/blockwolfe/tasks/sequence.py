@@ -134,6 +134,7 @@ class SequenceTask(BaseEstimator):
             n_parts=longest * n_labels + n_transitions,
             corner_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
+            identity=(*data.tokens, data.labels, data.cost, data.scale, data.allowed),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from blockwolfe.errors import InputError
 
-__all__ = ["check_protocol", "dense_features", "sparse_features"]
+__all__ = ["check_protocol", "dense_features", "fitted_clone", "sparse_features"]
 
 METHODS = ("features", "loss", "decode", "augmented_decode")
 
@@ -24,6 +25,13 @@ def check_protocol(task: Any) -> None:
             f"task {type(task).__name__} lacks {', '.join(missing)}; a task has the four methods "
             f"{', '.join(METHODS)}. See help(blockwolfe.tasks.Task)."
         )
+
+
+def fitted_clone(task: Any, X: Any, Y: Any) -> Any:
+    """A copy of the task that has learned labels and vocabulary; the given one is left alone."""
+    copy = clone(task, safe=False)
+    fitted = copy.fit(X, Y)
+    return copy if fitted is None else fitted
 
 
 def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | None]:
