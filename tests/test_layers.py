@@ -13,7 +13,7 @@ ROOT = Path(bw.__file__).parent
 
 # Data flows one way; see docs/decisions.md for the order.
 LAYERS = [
-    ["errors", "compiled"],
+    ["errors", "compiled", "seeds"],
     ["data"],
     ["structures"],
     ["features"],

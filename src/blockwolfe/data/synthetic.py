@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from blockwolfe.data.datasets import Dataset, check_split
 from blockwolfe.errors import OptionError
+from blockwolfe.seeds import generator
 
 __all__ = ["digit_strings", "synthetic_chains"]
 
@@ -42,7 +43,7 @@ def digit_strings(
     ((5, 64), array([2, 3, 6, 0, 1]))
     """
     check_split(split)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     if split == "test":
         rng = rng.spawn(1)[0]
     offset = _offsets(rng, n_strings, length, "n_strings")
@@ -104,7 +105,7 @@ def synthetic_chains(
         _check_count(argument, value)
     if not isinstance(noise, numbers.Real) or not 0 <= noise < np.inf:
         raise OptionError(f"noise={noise!r} must be a number >= 0.")
-    rng = _generator(random_state)
+    rng = generator(random_state)
     weight = np.exp(1.5 * rng.normal(size=(n_labels, n_labels)))
     means = rng.normal(size=(n_labels, n_features))
     offset = _offsets(rng, n_sequences, length, "n_sequences")
@@ -160,12 +161,3 @@ def _pair(length: Any) -> tuple[int, int]:
 def _check_count(argument: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise OptionError(f"{argument}={value!r} must be an integer >= 1.")
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"random_state={random_state!r} must be None, an integer >= 0 or a generator."
-        ) from error

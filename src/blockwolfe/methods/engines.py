@@ -103,16 +103,16 @@ class BlockEngine(Engine):
 def _blend(gamma: float, weight: Any, run: Any, corners: Any, losses: Any, scratch: Any) -> None:
     """Move every block by gamma towards its corner."""
     slot_of, delta = scratch
+    pool = run.pool
     for i in range(weight.shape[0]):
-        start, end = run.start[i], run.start[i] + run.capacity[i]
+        start, end = pool.start[i], pool.start[i] + pool.capacity[i]
         a, b = corners.start[i], corners.start[i + 1]
         corner = (corners.part[a:b], corners.value[a:b], b - a)
-        room, mean = run.part[start:end], run.mean[start:end]
-        length = merge_corner(room, mean, corner, run.length[i], slot_of, delta)
-        run.length[i] = length
-        point, lag = (mean[:length], run.ell), (run.lag_mean[:0], run.lag_ell)
-        move = (gamma, 0.0, weight[i] * losses[i] - run.ell[i])
-        move_block(point, lag, i, delta, move)
+        room, mean = pool.part[start:end], pool.mean[start:end]
+        length = merge_corner(room, mean, corner, pool.length[i], slot_of, delta)
+        pool.length[i] = length
+        point, lag = (mean[:length], run.ell), (pool.lag_mean[:0], run.lag_ell)
+        move_block(point, lag, i, delta, (gamma, 0.0, weight[i] * losses[i] - run.ell[i]))
 
 
 class BatchEngine(Engine):

@@ -103,21 +103,21 @@ def visit_blocks(
 
     Returns the position in `order` at which it stopped.
     """
-    n_blocks = run.weight.shape[0]
+    n_blocks, pool = run.weight.shape[0], run.pool
     for position in range(begin, order.shape[0]):
         i = order[position]
-        start, bound = run.start[i], run.bound[i]
-        if run.capacity[i] - run.length[i] < bound:
+        start, bound = pool.start[i], run.bound[i]
+        if pool.capacity[i] - pool.length[i] < bound:
             return position
         functions.score(data, i, run.w)
         size, loss = functions.maximize(data, i, run.w, work.part, work.value)
         if size > bound:
             return position
-        end = start + run.capacity[i]
+        end = start + pool.capacity[i]
         corner = (work.part, work.value, size)
-        room, mean = run.part[start:end], run.mean[start:end]
-        length = merge_corner(room, mean, corner, run.length[i], work.slot_of, work.delta)
-        run.length[i] = length
+        room, mean = pool.part[start:end], pool.mean[start:end]
+        length = merge_corner(room, mean, corner, pool.length[i], work.slot_of, work.delta)
+        pool.length[i] = length
         part, mean = room[:length], mean[:length]
         functions.read(data, i, run.w, part, length, work.theta)
         weight = run.weight[i]
@@ -136,7 +136,7 @@ def visit_blocks(
             continue
         sqnorm = weight * weight * functions.sqnorm(data, i, part, work.delta, length)
         gamma = step_size(rule, gap, sqnorm, n_blocks, visit)
-        lag_mean = run.lag_mean[start : start + length]
+        lag_mean = pool.lag_mean[start : start + length]
         move = (gamma, 0.5 * visit * (visit + 1.0), ell_change)
         move_block((mean, run.ell), (lag_mean, run.lag_ell), i, work.delta, move)
         functions.add(data, i, part, work.delta, length, -gamma * weight / rule.lam, run.w)

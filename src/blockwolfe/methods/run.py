@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +14,23 @@ from blockwolfe.problem.state import State, Store, rebuild_v
 __all__ = ["Run"]
 
 
-class _View(NamedTuple):
-    """The arrays of a `Run` as compiled code reads and writes them."""
+class Pool(NamedTuple):
+    """Block i has `length[i]` parts in a room of `capacity[i]` that begins at `start[i]`."""
 
-    weight: np.ndarray
-    bound: np.ndarray
     start: np.ndarray
     length: np.ndarray
     capacity: np.ndarray
     part: np.ndarray
     mean: np.ndarray
     lag_mean: np.ndarray
+
+
+class _View(NamedTuple):
+    """The arrays of a `Run` as compiled code reads and writes them."""
+
+    pool: Pool
+    weight: np.ndarray
+    bound: np.ndarray
     ell: np.ndarray
     lag_ell: np.ndarray
     gap: np.ndarray
@@ -39,17 +45,6 @@ def _entries(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
-class _Pool(NamedTuple):
-    """Block i has `length[i]` parts in a room of `capacity[i]` that begins at `start[i]`."""
-
-    start: np.ndarray
-    length: np.ndarray
-    capacity: np.ndarray
-    part: np.ndarray
-    mean: np.ndarray
-    lag_mean: np.ndarray
-
-
 class Run:
     """Working copy of a `State`; the pool is replaced as a whole, which Ctrl-C cannot split."""
 
@@ -57,7 +52,7 @@ class Run:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.weight, self.bound = blocks.weight, blocks.bound
         length = np.diff(state.start)
-        self._pool = _Pool(
+        self.pool = Pool(
             start=state.start[:-1].copy(),
             length=length,
             capacity=length.copy(),
@@ -72,12 +67,6 @@ class Run:
         self.tally = np.zeros(N_TALLIES, dtype=np.int64)
         self.work = blocks.work()
 
-    def __getattr__(self, name: str) -> Any:
-        """`start`, `length`, ... of the pool: the interpreted loop reads a `Run` like a `_View`."""
-        if name in _Pool._fields:
-            return getattr(self._pool, name)
-        raise AttributeError(name)
-
     def view(self) -> _View | Run:
         """What the loop takes: plain arrays when compiled, this object when interpreted."""
         if not self.blocks.is_compiled:
@@ -86,7 +75,7 @@ class Run:
 
     def make_room(self) -> None:
         """Let every block take one more corner; blocks that are full double."""
-        pool = self._pool
+        pool = self.pool
         is_full = pool.capacity - pool.length < self.bound
         if not is_full.any():
             return
@@ -100,22 +89,20 @@ class Run:
             return larger
 
         lag_mean = moved(pool.lag_mean) if self.has_average else pool.lag_mean
-        self._pool = _Pool(
-            start, pool.length, capacity, moved(pool.part), moved(pool.mean), lag_mean
-        )
+        self.pool = Pool(start, pool.length, capacity, moved(pool.part), moved(pool.mean), lag_mean)
 
     def has_room(self, i: int) -> bool:
         """Whether block i can take one more corner."""
-        return bool(self.capacity[i] - self.length[i] >= self.bound[i])
+        return bool(self.pool.capacity[i] - self.pool.length[i] >= self.bound[i])
 
     def store(self, averaged: bool = False) -> Store:
         """The block means as they are, or their weighted average over all visits."""
-        visits = float(self.tally[VISITS])
+        pool, visits = self.pool, float(self.tally[VISITS])
         if not averaged or visits == 0:
-            return Store(self.start, self.length, self.part, self.mean, self.ell)
+            return Store(pool.start, pool.length, pool.part, pool.mean, self.ell)
         total = 0.5 * visits * (visits + 1.0)
-        mean, ell = self.mean - self.lag_mean / total, self.ell - self.lag_ell / total
-        return Store(self.start, self.length, self.part, mean, ell)
+        mean, ell = pool.mean - pool.lag_mean / total, self.ell - self.lag_ell / total
+        return Store(pool.start, pool.length, pool.part, mean, ell)
 
     def examine(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify; w is rebuilt (or, with averaging, left to the last iterate)."""
@@ -132,8 +119,8 @@ class Run:
     def state(self, averaged: bool = False) -> State:
         """A compact copy at rest."""
         store = self.store(averaged)
-        start = np.concatenate([[0], np.cumsum(self.length)]).astype(np.int64)
-        entries = _entries(self.start, self.length)
+        start = np.concatenate([[0], np.cumsum(store.length)]).astype(np.int64)
+        entries = _entries(store.start, store.length)
         v = rebuild_v(self.blocks, store)
         part, mean = store.part[entries], store.mean[entries]
         return State(start, part, mean, store.ell.copy(), v, self.blocks.fingerprint)

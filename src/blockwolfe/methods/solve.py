@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError
 from blockwolfe.methods.engines import Engine, make_engine
 from blockwolfe.methods.events import Event, ProgressLine, checked_callbacks, wants_stop
 from blockwolfe.methods.limits import Clock, Limits
@@ -21,6 +21,7 @@ from blockwolfe.problem.state import check_state, dual_value
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.seeds import generator
 
 __all__ = ["solve"]
 
@@ -75,7 +76,7 @@ def solve(
     lam, chosen = check_lam(lam), as_method(method)
     limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem))
     functions = checked_callbacks(callbacks)
-    seed = _checked_seed(random_state)
+    seed = generator(random_state)
     evaluate = HeldOut(problem.task, held_out) if held_out is not None else None
     blocks = problem.blocks
     state = problem.initial_state() if start is None else check_state(blocks, start)
@@ -88,17 +89,6 @@ def solve(
         watching = (*functions, line) if line is not None else functions
         solver = _Solver(engine, chosen, limits, watching, evaluate)
         return solver.solve(certify_first=start is not None)
-
-
-def _checked_seed(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"random_state={random_state!r} must be None, an integer >= 0 or a generator."
-        ) from error
 
 
 class _Solver:

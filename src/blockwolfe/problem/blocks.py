@@ -15,7 +15,7 @@ from numba.core.errors import TypingError
 from blockwolfe.compiled import Piece, announced_compilation
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.problem import python_task, vector_functions
-from blockwolfe.tasks.base import BlockFunctions, CompiledBlocks, CompiledOracle, Corners
+from blockwolfe.tasks.base import BlockFunctions, CompiledOracle, Corners, TaskBlocks
 
 __all__ = ["Blocks", "Work", "make_blocks"]
 
@@ -93,44 +93,31 @@ class Blocks:
 def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarray) -> Blocks:
     """Blocks of a task: compiled where the task has compiled pieces, else interpreted."""
     made = task.compiled(X, Y) if callable(getattr(task, "compiled", None)) else None
-    is_exact = bool(getattr(task, "exact", True))
-    oracle = None if isinstance(made, CompiledBlocks) else python_task.PythonOracle(task, X, Y)
-    if isinstance(made, CompiledOracle):
-        assert oracle is not None
-        made = _blocks_of_oracle(made, oracle)
-    if isinstance(made, CompiledBlocks):
-        return Blocks(
-            functions=_as_pieces(made),
-            data=made.data,
-            n_features=made.n_features,
-            n_parts=made.n_parts,
-            bound=made.corner_size,
-            truth=_merged(made.truth, made.n_parts),
-            weight=weight,
-            is_compiled=True,
-            is_exact=is_exact,
-            identity=made.identity,
-        )
-    if made is not None:
+    is_compiled = made is not None
+    if made is None:
+        made = python_task.PythonOracle(task, X, Y).blocks()
+    elif isinstance(made, CompiledOracle):
+        made = _blocks_of_oracle(made, python_task.PythonOracle(task, X, Y))
+    elif not isinstance(made, TaskBlocks):
         raise InputError(
             f"task.compiled(X, Y) returned {type(made).__name__}; "
             "expected a blockwolfe.tasks.CompiledOracle, or no such method."
         )
-    assert oracle is not None
     return Blocks(
-        functions=python_task.FUNCTIONS,
-        data=oracle,
-        n_features=oracle.n_features,
-        n_parts=oracle.n_features,
-        bound=oracle.bound,
-        truth=_merged(oracle.truth, oracle.n_features),
+        functions=_as_pieces(made) if is_compiled else made.functions,
+        data=made.data,
+        n_features=made.n_features,
+        n_parts=made.n_parts,
+        bound=made.corner_size,
+        truth=_merged(made.truth, made.n_parts),
         weight=weight,
-        is_compiled=False,
-        is_exact=is_exact,
+        is_compiled=is_compiled,
+        is_exact=bool(getattr(task, "exact", True)),
+        identity=made.identity,
     )
 
 
-def _as_pieces(made: CompiledBlocks) -> BlockFunctions:
+def _as_pieces(made: TaskBlocks) -> BlockFunctions:
     data = typeof(made.data)
     f, i64, f64 = made.functions, types.int64, types.float64
     with announced_compilation("the task's functions"):
@@ -145,7 +132,7 @@ def _as_pieces(made: CompiledBlocks) -> BlockFunctions:
         )
 
 
-def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) -> CompiledBlocks:
+def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) -> TaskBlocks:
     """A user's jitted oracle, tried once with bounds checks before it runs without."""
     n_features, size = oracle.n_features, int(made.max_size)
     if not hasattr(made.function, "py_func"):
@@ -162,7 +149,7 @@ def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) ->
             "the compiled oracle does not compile as function(data, i, w, index, value) -> "
             f"(size, loss) with an integer and a float: {str(error)[:500]}"
         ) from error
-    return CompiledBlocks(
+    return TaskBlocks(
         functions=vector_functions.FUNCTIONS,
         data=vector_functions.OracleData(made.data, piece),
         n_features=n_features,

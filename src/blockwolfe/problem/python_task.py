@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.errors import InputError, OracleError
-from blockwolfe.tasks.base import BlockFunctions, Corners, Task
+from blockwolfe.tasks.base import BlockFunctions, Corners, Task, TaskBlocks
 from blockwolfe.tasks.vectors import sparse_features
 
 __all__ = ["FUNCTIONS", "PythonOracle"]
@@ -24,6 +24,17 @@ class PythonOracle:
         # Largest corner seen: the room that a visit must find in its block's store.
         self.bound = np.full(len(X), max(1, int(np.diff(self.truth.start).max())), dtype=np.int64)
         self._last: tuple[int, np.ndarray, Any] | None = None
+
+    def blocks(self) -> TaskBlocks:
+        """The training set as blocks whose parts are the features themselves."""
+        return TaskBlocks(
+            functions=FUNCTIONS,
+            data=self,
+            n_features=self.n_features,
+            n_parts=self.n_features,
+            corner_size=self.bound,
+            truth=self.truth,
+        )
 
     def _find_size(self) -> int:
         declared = getattr(self.task, "n_features", None)

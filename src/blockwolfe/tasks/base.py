@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["BlockFunctions", "CompiledBlocks", "CompiledOracle", "Corners", "Task"]
+__all__ = ["BlockFunctions", "CompiledOracle", "Corners", "Task", "TaskBlocks"]
 
 
 @runtime_checkable
@@ -77,8 +77,8 @@ class Corners(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CompiledBlocks:
-    """A task's training set in compiled form: jitted functions and the arrays they read."""
+class TaskBlocks:
+    """A task's training set as blocks: its functions and the data they read."""
 
     functions: BlockFunctions
     data: Any

@@ -11,7 +11,7 @@ from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
-from blockwolfe.tasks.base import CompiledBlocks, Corners
+from blockwolfe.tasks.base import Corners, TaskBlocks
 from blockwolfe.tasks.labels import encode, find, find_classes
 from blockwolfe.tasks.losses import CostMatrix, Loss, as_loss
 from blockwolfe.tasks.sequence_functions import SequenceData, decode
@@ -121,13 +121,13 @@ class SequenceTask(BaseEstimator):
 
     # -- compiled form -----------------------------------------------------------------
 
-    def compiled(self, X: Any, Y: Any) -> CompiledBlocks:
+    def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
         truth = _true_corners(data)
         longest, n_labels = data.theta.shape
         n_transitions = n_labels**2 if data.layout.transition >= 0 else 0
-        return CompiledBlocks(
+        return TaskBlocks(
             functions=sequence_functions.FUNCTIONS,
             data=data,
             n_features=data.layout.size,

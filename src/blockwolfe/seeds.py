@@ -1,0 +1,27 @@
+"""Seeds of every kind that users have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.errors import OptionError
+
+__all__ = ["generator"]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from None, an integer, or a generator (numpy's old or new kind).
+
+    >>> generator(0).integers(10)
+    np.int64(8)
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"random_state={random_state!r} must be None, an integer >= 0 or a generator."
+        ) from error
