@@ -92,7 +92,7 @@ def add_rows(
         e += 1
 
 
-@jit(fastmath={"contract"})
+@jit(inline="always")
 def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> None:
     """theta[t, k] = score of label k at position t of sequence i: emission, bias, first, last."""
     n_labels = layout.n_labels
@@ -143,7 +143,7 @@ def add_parts(
             out[last + label] += change
 
 
-@jit
+@jit(inline="always")
 def _fill_gram(tokens: Any, layout: Any, i: int, dense: Any, gram: Any) -> None:
     """Packed lower triangle of <features of position t, features of position s>, s <= t."""
     begin, end = tokens.offset[i], tokens.offset[i + 1]

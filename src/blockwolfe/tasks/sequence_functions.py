@@ -32,13 +32,13 @@ class SequenceData(NamedTuple):
     buffer: np.ndarray  # scratch (d,) for sequences without Gram matrix; zero at rest
 
 
-@jit
+@jit(fastmath={"contract"})
 def score(data: Any, i: int, w: Any) -> None:
     """Theta of every position and label."""
     emissions.score_positions(data.tokens, data.layout, i, w, data.theta)
 
 
-@jit
+@jit(inline="always")  # else compiled, and optimised, once more for each caller
 def decode(layout: Any, w: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
     """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all."""
     n_positions, n_labels = unary.shape
