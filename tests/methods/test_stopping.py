@@ -119,11 +119,15 @@ def test_interruption_keeps_the_work(method, at):
     assert resumed.is_certified
 
 
-def test_second_interruption_leaves_at_once():
+@pytest.mark.parametrize("certify_every", [1, 10])
+def test_second_interruption_leaves_at_once_and_claims_nothing(certify_every):
+    """6 probes, 8 visits, with certify_every=1 a certificate of 8, then Ctrl-C in the second pass."""
     X, Y = multiclass_data(n=8)
     task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
-    problem = bw.Problem(Interrupting(task, {30, 31}), X, Y)
-    result = bw.solve(problem, LAM, tol=0.0, random_state=0)
+    at = 6 + 8 + (8 if certify_every == 1 else 0) + 4
+    problem = bw.Problem(Interrupting(task, {at, at + 1}), X, Y)
+    method = bw.BCFW(certify_every=certify_every)
+    result = bw.solve(problem, LAM, method, tol=0.0, random_state=0)
     assert result.status is bw.Status.INTERRUPTED
     assert np.isnan(result.certificate.gap)
     assert not result.certificate.exact

@@ -128,9 +128,9 @@ class _Solver:
         return self._add_row()
 
     def _next_pass(self) -> Status | None:
+        self.is_current = False
         self.engine.advance(self._visits_left(), self._has_time)
         self.passes += 1
-        self.is_current = False
         if not self._is_due():
             return self._add_row()
         before, visits_before = self.certificate, self._visits_certified
