@@ -1,5 +1,7 @@
 """What must hold for every method on every problem (the list of invariants of the project)."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,24 @@ def test_python_task_agrees_with_compiled_task(name, python):
     assert difference <= max(gaps) + 1e-12
     distance = np.linalg.norm(compiled.w - interpreted.w)
     assert distance <= sum(np.sqrt(2 * gap / LAM) for gap in gaps) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["chain-dense", "multiclass-costs", "toy-python"])
+def test_batch_line_search_is_exact(name):
+    """(4) at an interior optimum: gain = |gamma d|^2 / (2 lam); at the far end it is larger."""
+    problem = PROBLEMS[name]()
+    results = [bw.solve(problem, LAM, "fw", tol=0.0, max_passes=k) for k in range(8)]
+    ratios = []
+    for before, after in itertools.pairwise(results):
+        moved = np.sum((after.state.v - before.state.v) ** 2) / (2 * LAM)
+        ratios.append((after.certificate.dual - before.certificate.dual) / moved)
+    assert min(ratios) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_gap_estimate_is_the_block_gap_before_the_step():
+    toy = bw.datasets.toy_problem(1, 5)
+    problem = bw.Problem(toy.task, toy.X, toy.Y)
+    before = bw.certify(problem, problem.initial_state(), toy.lam)
+    trace = bw.solve(problem, toy.lam, tol=0.0, max_passes=2).trace
+    assert trace[0].gap_estimate == np.inf
+    assert trace[1].gap_estimate == pytest.approx(before.gap)
