@@ -214,20 +214,20 @@ def test_ctrl_c_at_any_moment_leaves_a_sound_state():
     X, Y = chain_data(n=60, n_labels=3, longest=9)
     problem = bw.Problem(bw.tasks.Chain(3), X, Y)
     bw.solve(problem, 1e-3, "bcfw+uniform", tol=0.0, max_passes=2)  # compiled before the clock runs
-    n_interrupted = 0
+
     for trial in range(60):
-        send = threading.Timer(0.004 + 0.0004 * trial, lambda: os.kill(os.getpid(), signal.SIGINT))
-        try:
-            send.start()
-            result = bw.solve(problem, 1e-3, "bcfw+uniform", tol=0.0, random_state=trial)
-        except KeyboardInterrupt:
-            continue  # before the first visit there is nothing to keep
-        n_interrupted += 1
+
+        def arm(event, delay=0.0004 * trial):
+            if event.row.passes == 0:
+                threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+        result = bw.solve(
+            problem, 1e-3, "bcfw+uniform", tol=0.0, random_state=trial, callbacks=[arm]
+        )
         assert result.status is bw.Status.INTERRUPTED
         certificate = bw.certify(problem, result.state, 1e-3)
         assert certificate.exact
-        assert 0.0 <= certificate.dual <= certificate.primal <= 1e3
-    assert n_interrupted > 30
+        assert -1e-20 <= certificate.dual <= certificate.primal <= 1e3
 
 
 def test_exact_oracles_are_never_called_inexact():
@@ -248,10 +248,11 @@ def test_exact_oracles_are_never_called_inexact():
 
 
 def test_seconds_do_not_count_callbacks(problem):
+    began = time.perf_counter()
     result = bw.solve(
-        problem, LAM, tol=0.0, max_passes=3, callbacks=[lambda event: time.sleep(0.2)]
+        problem, LAM, tol=0.0, max_passes=3, callbacks=[lambda event: time.sleep(0.1)]
     )
-    assert result.seconds < 0.5
+    assert time.perf_counter() - began - result.seconds >= 4 * 0.1
 
 
 def test_unlucky_uniform_draws_are_not_called_stalled():
