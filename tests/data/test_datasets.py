@@ -14,20 +14,13 @@ import scipy.sparse as sp
 import blockwolfe.data.datasets as module
 from blockwolfe import datasets
 from blockwolfe.errors import DataNotFoundError, InputError, OptionError
+from files import TRAIN_URL, put
 
 CHUNKS = {
     "train": "The DT B-NP\ncat NN I-NP\nran VBD B-VP\n\nWhy WRB B-ADVP\n\n",
     "test": "1 LS I-LST\n. . O\n\nThe DT B-NP\n\n",
 }
 LETTERS_URL = "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
-TRAIN_URL = "https://www.clips.uantwerpen.be/conll2000/chunking/train.txt.gz"
-
-
-def put(home, name, content):
-    path = home / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
 
 
 def letter_lines(words, ending="\t\n"):

@@ -10,15 +10,7 @@ import pytest
 from blockwolfe.data import find_file
 from blockwolfe.data.fetch import _platform_cache, cache_folder
 from blockwolfe.errors import DataNotFoundError
-
-TRAIN_URL = "https://www.clips.uantwerpen.be/conll2000/chunking/train.txt.gz"
-
-
-def put(home, name, content):
-    path = home / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
+from files import TRAIN_URL, put
 
 
 def test_order(cache, tmp_path, monkeypatch):
