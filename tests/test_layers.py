@@ -13,7 +13,7 @@ ROOT = Path(bw.__file__).parent
 
 # Data flows one way; see docs/decisions.md for the order.
 LAYERS = [
-    ["errors", "compiled", "seeds"],
+    ["errors", "compiled", "seeds", "archive"],
     ["data"],
     ["structures"],
     ["features"],
@@ -21,7 +21,7 @@ LAYERS = [
     ["problem"],
     ["results"],
     ["methods"],
-    ["estimator", "store"],
+    ["estimator", "store", "comparison", "compare"],
     ["report"],
     ["datasets"],
     ["__init__"],

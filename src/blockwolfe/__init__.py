@@ -8,6 +8,8 @@ True
 """
 
 from blockwolfe import datasets, structures, tasks
+from blockwolfe.compare import compare
+from blockwolfe.comparison import Comparison
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import (
     BlockwolfeError,
@@ -19,14 +21,18 @@ from blockwolfe.errors import (
     OracleError,
 )
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.methods.caches import Cache
+from blockwolfe.methods.checkpoint import Checkpoint
 from blockwolfe.methods.events import Event
-from blockwolfe.methods.samplers import Cyclic, Permutation, Uniform
-from blockwolfe.methods.settings import BCFW, FW, FrankWolfe
+from blockwolfe.methods.samplers import Cyclic, GapSampling, MaxGap, Permutation, Uniform
+from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
 from blockwolfe.methods.solve import solve
+from blockwolfe.methods.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.checks import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
+from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
@@ -38,19 +44,31 @@ __version__ = "0.1.0"
 __all__ = [
     "BCFW",
     "FW",
+    "Auto",
+    "Away",
+    "BestOf",
+    "BlendedPairwise",
     "BlockwolfeError",
+    "Cache",
     "Certificate",
+    "Checkpoint",
+    "Comparison",
+    "ComparisonDisplay",
     "ConvergenceDisplay",
+    "Corrective",
     "Counts",
     "Cyclic",
     "DataNotFoundError",
     "Event",
     "FrankWolfe",
+    "GapSampling",
     "InputError",
+    "MaxGap",
     "ModelFileError",
     "NotCertifiedWarning",
     "OptionError",
     "OracleError",
+    "Pairwise",
     "Permutation",
     "Problem",
     "Result",
@@ -64,6 +82,7 @@ __all__ = [
     "Uniform",
     "certify",
     "check_task",
+    "compare",
     "datasets",
     "load",
     "solve",

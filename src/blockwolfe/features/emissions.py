@@ -59,6 +59,16 @@ class Layout(NamedTuple):
             end += size if is_on else 0
         return cls(n_features, n_labels, size=end, **begin)
 
+    def groups(self) -> dict[str, slice]:
+        """The groups that are switched on, by name."""
+        found = {"emission": slice(0, self.n_features * self.n_labels)}
+        for name in ("bias", "first", "last", "transition"):
+            begin = getattr(self, name)
+            size = self.n_labels**2 if name == "transition" else self.n_labels
+            if begin >= 0:
+                found[name] = slice(begin, begin + size)
+        return found
+
 
 class Tokens(NamedTuple):
     """All positions as one CSR matrix; sequence i is rows offset[i]:offset[i+1]."""
@@ -141,6 +151,44 @@ def add_parts(
             out[first + label] += change
         if last >= 0 and t == n_positions - 1:
             out[last + label] += change
+
+
+@jit(inline="always")
+def _take_one(at: int, found: int, image: Any, index: Any, value: Any) -> int:
+    if image[at] == 0.0:
+        return found
+    index[found], value[found] = at, image[at]
+    image[at] = 0.0
+    return found + 1
+
+
+@jit
+def take_out(
+    tokens: Any, layout: Any, i: int, parts: Any, image: Any, index: Any, value: Any
+) -> int:
+    """What `add_parts` put into `image`, as (index, value) pairs; `image` is zero again."""
+    part, size = parts
+    n_labels, begin = layout.n_labels, tokens.offset[i]
+    n_positions = tokens.offset[i + 1] - begin
+    n_unary = n_positions * n_labels
+    found = 0
+    for s in range(size):
+        p = np.int64(part[s])
+        if p >= n_unary:
+            found = _take_one(layout.transition - n_unary + p, found, image, index, value)
+            continue
+        t = p // n_labels
+        label = p - t * n_labels
+        for e in range(tokens.indptr[begin + t], tokens.indptr[begin + t + 1]):
+            at = np.int64(tokens.indices[e]) * n_labels + label
+            found = _take_one(at, found, image, index, value)
+        if layout.bias >= 0:
+            found = _take_one(layout.bias + label, found, image, index, value)
+        if layout.first >= 0 and t == 0:
+            found = _take_one(layout.first + label, found, image, index, value)
+        if layout.last >= 0 and t == n_positions - 1:
+            found = _take_one(layout.last + label, found, image, index, value)
+    return found
 
 
 @jit(inline="always")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,17 @@ class Limits:
     max_passes: int | None
     max_oracle_calls: int | None
     time_limit: float | None
+    targets: tuple[float, ...] = ()
 
     @classmethod
     def checked(
-        cls, tol: Any, max_passes: Any, max_oracle_calls: Any, time_limit: Any, n_blocks: int
+        cls,
+        tol: Any,
+        max_passes: Any,
+        max_oracle_calls: Any,
+        time_limit: Any,
+        n_blocks: int,
+        targets: Any = (),
     ) -> Limits:
         """Refuse values that make no sense, before any work."""
         if not _is_real(tol) or not tol >= 0:
@@ -38,7 +46,10 @@ class Limits:
             )
         if time_limit is not None and not (_is_real(time_limit) and time_limit > 0):
             raise OptionError(f"time_limit={time_limit!r} must be seconds > 0, or None.")
-        return cls(float(tol), max_passes, max_oracle_calls, time_limit)
+        given = tuple(targets) if isinstance(targets, Iterable) else (targets,)
+        if not all(_is_real(target) and target > 0 for target in given):
+            raise OptionError(f"targets={targets!r} must be gaps > 0, such as (1e-1, 1e-2).")
+        return cls(float(tol), max_passes, max_oracle_calls, time_limit, given)
 
 
 def _is_real(value: Any) -> bool:
@@ -59,6 +70,10 @@ class Clock:
     def __call__(self) -> float:
         """Seconds so far."""
         return time.perf_counter() - self._began - self._paused
+
+    def advance(self, seconds: float) -> None:
+        """Count seconds of an earlier process."""
+        self._paused -= seconds
 
     def __enter__(self) -> None:
         self._pause_began = time.perf_counter()

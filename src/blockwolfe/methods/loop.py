@@ -1,13 +1,16 @@
 """The one block loop. Compiled for compiled tasks, interpreted (same source) for Python tasks.
 
-A visit to block i, in the notation of SPEC (2)-(4), with z the oracle's corner and
-delta = z - mean_i over the parts in use:
+A visit to block i, in the notation of SPEC (2)-(4), all up to the constant <w, phi(x_i, y_i)>:
 
-    gap     g_i   = weight_i (L_i(z) + <theta, delta>) - ell_i
-    length  |d|^2 = weight_i^2 |F_i delta|^2
-    step    gamma = clip(lam g_i / |d|^2, 0, 1)
-    move    mean_i += gamma delta,   ell_i += gamma (weight_i L_i(z) - ell_i),
-            w -= gamma weight_i / lam  F_i delta
+    height of a corner z    L_i(z) + <theta, z>
+    gap                     g_i = weight_i (height(z*) - <theta, mean_i>) - ell_i
+    direction               delta: a sparse change of mean_i (see `directions`)
+    slope                   s = weight_i <theta, delta> + change of ell_i
+    length                  |d|^2 = weight_i^2 |F_i delta|^2
+    move                    mean_i += gamma delta,   w -= gamma weight_i / lam  F_i delta
+
+The corner z* comes from the oracle, from the block's stored corners (a cache hit), or from a
+batch of oracle calls made before. Which direction is taken is the step rule's choice.
 
 Weighted averaging avg_k = 2/(k(k+1)) sum_{j<=k} j x_j is kept lazily as x_k - lag_k / W_k with
 W_k = k(k+1)/2: a change of x at visit k adds W_{k-1} times that change to the lag, so that
@@ -16,129 +19,101 @@ averaging costs no more than the step itself.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from numba.extending import register_jitable
 
 from blockwolfe.compiled import jit
-from blockwolfe.problem.certificate import ROUNDING, dot
+from blockwolfe.methods.corners import rank_corners
+from blockwolfe.methods.directions import drop_idle
+from blockwolfe.methods.rules import (
+    CACHE_HITS,
+    FROM_BATCH,
+    FULL_BLOCK,
+    ORACLE_CALLS,
+    VIOLATIONS,
+    VISITS,
+    Block,
+    Target,
+)
+from blockwolfe.methods.stepping import take_step
+from blockwolfe.methods.targets import find_target, has_room, keeps_to_cap, look_at
+from blockwolfe.methods.tree import draw_block, renew_leaf
+from blockwolfe.problem.certificate import ROUNDING
 
-__all__ = ["N_TALLIES", "ORACLE_CALLS", "STEPS", "VIOLATIONS", "VISITS", "Rule", "visit_blocks"]
-
-# Entries of `run.tally`.
-VISITS, STEPS, ORACLE_CALLS, VIOLATIONS, N_TALLIES = 0, 1, 2, 3, 4
-
-
-class Rule(NamedTuple):
-    """How far to step, in the form compiled code reads."""
-
-    lam: float
-    has_line_search: bool
-
-
-@jit
-def merge_corner(part: Any, mean: Any, corner: Any, size: int, slot_of: Any, delta: Any) -> int:
-    """Delta = corner - mean over the block's parts; parts new to the block are appended.
-
-    `part` and `mean` are the block's room, `corner` is (part, value, size). Returns the
-    new number of parts. `slot_of` is -1 everywhere before and after.
-    """
-    corner_part, corner_value, corner_size = corner
-    for s in range(size):
-        slot_of[part[s]] = s
-        delta[s] = -mean[s]
-    for c in range(corner_size):
-        p = corner_part[c]
-        if slot_of[p] < 0:
-            slot_of[p] = size
-            part[size] = p
-            mean[size] = 0.0
-            delta[size] = 0.0
-            size += 1
-        delta[slot_of[p]] += corner_value[c]
-    for s in range(size):
-        slot_of[part[s]] = -1
-    return size
+__all__ = ["visit_blocks"]
 
 
 @jit
-def magnitude(theta: Any, mean: Any, delta: Any, length: int) -> float:
-    """Size of the terms that <theta, corner - mean> is made of: what rounding is relative to."""
+def _magnitude(theta: Any, mean: Any, length: int) -> float:
+    """Size of the terms that <theta, mean> is made of: what rounding is relative to."""
     total = 0.0
     for s in range(length):
-        total += abs(theta[s]) * (abs(mean[s]) + abs(delta[s]))
+        total += abs(theta[s] * mean[s])
     return total
 
 
-@jit
-def step_size(rule: Any, gap: float, sqnorm: float, n_blocks: int, visit: int) -> float:
-    """(4), or the predefined 2n / (k + 2n) that needs no line search."""
-    if not rule.has_line_search:
-        return 2.0 * n_blocks / (visit + 2.0 * n_blocks)
-    if sqnorm <= rule.lam * gap:
-        return 1.0
-    return rule.lam * gap / sqnorm
-
-
-@jit
-def move_block(point: Any, lag: Any, i: int, delta: Any, move: Any) -> None:
-    """A step on block i and on its averaging lag; one call, so that no interruption can split it.
-
-    `point` and `lag` are (mean, ell), `move` is (gamma, lagging, ell_change).
-    """
-    mean, ell = point
-    lag_mean, lag_ell = lag
-    gamma, lagging, ell_change = move
-    for s in range(mean.shape[0]):
-        mean[s] += gamma * delta[s]
-    ell[i] += gamma * ell_change
-    for s in range(lag_mean.shape[0]):  # no entries without averaging
-        lag_mean[s] += lagging * gamma * delta[s]
-    lag_ell[i] += lagging * gamma * ell_change
+@register_jitable
+def _note_visit(rule: Any, block: Any, target: Any, run: Any, theta: Any) -> Any:
+    """Count the visit, renew the gap estimate after an oracle call; returns the block gap."""
+    i, weight, tally = block.i, block.weight, run.tally
+    gap = weight * (target.height - block.score) - run.ell[i]
+    run.last_visit[i] = tally[VISITS]
+    tally[VISITS] += 1
+    if target.row >= 0:
+        run.stock.used_at[target.row] = run.last_visit[i]
+    if target.is_hit:
+        tally[CACHE_HITS] += 1
+    elif rule.source != FROM_BATCH:
+        tally[ORACLE_CALLS] += 1
+        run.gap[i] = max(gap, 0.0)
+        if run.tree.shape[0]:
+            renew_leaf(run.tree, i, run.gap[i], rule.is_max_gap)
+        if gap <= 0.0:
+            terms = 1.0 + abs(target.height) + _magnitude(theta, block.mean, block.length)
+            if gap < -ROUNDING * weight * (terms + target.loss):
+                tally[VIOLATIONS] += 1
+    return gap
 
 
 @jit
 def visit_blocks(
-    order: Any, begin: int, rule: Any, functions: Any, data: Any, run: Any, work: Any
+    draws: Any, begin: int, rule: Any, functions: Any, data: Any, run: Any, work: Any, batch: Any
 ) -> int:
-    """Visit the blocks order[begin:]; stops early, before any change, where a block lacks room.
+    """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
-    Returns the position in `order` at which it stopped.
+    Returns the position at which it stopped.
     """
-    n_blocks, pool = run.weight.shape[0], run.pool
-    for position in range(begin, order.shape[0]):
-        i = order[position]
-        start, bound = pool.start[i], run.bound[i]
-        if pool.capacity[i] - pool.length[i] < bound:
+    stock, n_blocks = run.stock, run.weight.shape[0]
+    for position in range(begin, draws.block.shape[0]):
+        i = draws.block[position]
+        if i < 0:
+            i = draw_block(run.tree, draws.uniform[position], n_blocks, rule.is_max_gap)
+        run.stopped_at[0] = i
+        if not has_room(run.pool, stock, i, run.bound[i], rule.keeps_corners):
             return position
-        functions.score(data, i, run.w)
-        size, loss = functions.maximize(data, i, run.w, work.part, work.value)
-        if size > bound:
+        if rule.keeps_corners and not keeps_to_cap(stock, i, rule.max_corners):
+            run.tally[FULL_BLOCK] = i + 1
             return position
-        end = start + pool.capacity[i]
-        corner = (work.part, work.value, size)
-        room, mean = pool.part[start:end], pool.mean[start:end]
-        length = merge_corner(room, mean, corner, pool.length[i], work.slot_of, work.delta)
-        pool.length[i] = length
-        part, mean = room[:length], mean[:length]
-        functions.read(data, i, run.w, part, length, work.theta)
-        weight = run.weight[i]
-        score = dot(work.theta, work.delta, 0, length)
-        ell_change = weight * loss - run.ell[i]
-        gap = weight * score + ell_change
-        visit = run.tally[VISITS]
-        run.tally[VISITS] += 1
-        run.tally[ORACLE_CALLS] += 1
-        run.last_visit[i] = visit
-        run.gap[i] = max(gap, 0.0)
-        if gap <= 0.0:
-            terms = magnitude(work.theta, mean, work.delta, length)
-            if gap < -ROUNDING * weight * (1.0 + loss + terms):
-                run.tally[VIOLATIONS] += 1
-            continue
-        sqnorm = weight * weight * functions.sqnorm(data, i, part, work.delta, length)
-        gamma = step_size(rule, gap, sqnorm, n_blocks, visit)
-        lag_mean = pool.lag_mean[start : start + length]
-        move = (gamma, 0.5 * visit * (visit + 1.0), ell_change)
-        move_block((mean, run.ell), (lag_mean, run.lag_ell), i, work.delta, move)
-        functions.add(data, i, part, work.delta, length, -gamma * weight / rule.lam, run.w)
-        run.tally[STEPS] += 1
-    return order.shape[0]
+        block = look_at(i, functions, data, run, work)
+        ranks = rank_corners(stock, i, work.theta) if rule.keeps_corners else (-1, -1, -1)
+        target, length = find_target(
+            rule, block, ranks[0], position, functions, data, run, work, batch
+        )
+        if target.size < 0:
+            return position
+        block = Block(i, block.weight, block.part, block.mean, length, block.score)
+        gap = _note_visit(rule, block, target, run, work.theta)
+        moves = take_step(rule, block, target, ranks, functions, data, run, work)
+        for _ in range(rule.n_corrections if moves else 0):
+            block = look_at(i, functions, data, run, work)
+            ranks = rank_corners(stock, i, work.theta)
+            row, low = ranks[0], ranks[2]
+            slope = block.weight * (stock.height[row] - stock.height[low])
+            if slope <= rule.correction_share * gap:
+                break
+            again = Target(row, 0, stock.loss[row], stock.height[row], True)
+            take_step(rule, block, again, ranks, functions, data, run, work)
+        if rule.keeps_corners and not rule.keeps_idle:
+            drop_idle(stock, i)
+    return draws.block.shape[0]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-__all__ = ["Cyclic", "Permutation", "Sampling", "Uniform"]
+from blockwolfe.methods.options import check_integer
+from blockwolfe.methods.rules import Draws
+
+__all__ = ["Adaptive", "Cyclic", "GapSampling", "MaxGap", "Permutation", "Sampling", "Uniform"]
 
 
 class Sampling:
@@ -16,9 +20,17 @@ class Sampling:
     array([0, 1, 2])
     """
 
+    needs_gaps: ClassVar[bool] = False
+    is_max: ClassVar[bool] = False
+
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Blocks to visit in one pass, n_blocks of them."""
         raise NotImplementedError
+
+    def draws(self, gap: np.ndarray, n_visits: int, rng: np.random.Generator) -> Draws:
+        """One pass of visits; `n_visits` is how many visits came before."""
+        block = self.order(len(gap), rng).astype(np.int64)
+        return Draws(block, np.zeros(len(block)))
 
 
 @dataclass(frozen=True)
@@ -58,3 +70,59 @@ class Cyclic(Sampling):
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """0, 1, ..., n_blocks - 1."""
         return np.arange(n_blocks)
+
+
+@dataclass(frozen=True)
+class Adaptive(Sampling):
+    """Base of the rules that follow the gap estimates; the first pass is a permutation.
+
+    Estimates go stale, and those of zero would never be looked at again: a full pass every
+    `refresh_every` passes renews them all, and is a certificate. With `visit_every=K` each
+    block is besides visited at least once every K passes.
+
+    >>> GapSampling(visit_every=5).visit_every
+    5
+    """
+
+    refresh_every: int = 10
+    visit_every: int | None = None
+    needs_gaps = True
+
+    def __post_init__(self) -> None:
+        check_integer("refresh_every", self.refresh_every, 1)
+        check_integer("visit_every", self.visit_every, 1, or_none=True)
+
+    def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
+        """Each block once: there is nothing to go by yet."""
+        return rng.permutation(n_blocks)
+
+    def draws(self, gap: np.ndarray, n_visits: int, rng: np.random.Generator) -> Draws:
+        """By the estimates once every block has one."""
+        if not np.isfinite(gap).all():
+            return super().draws(gap, n_visits, rng)
+        block = np.full(len(gap), -1, dtype=np.int64)
+        if self.visit_every is not None:  # every K-th visit takes the blocks in turn
+            visit = n_visits + np.arange(len(gap))
+            is_forced = visit % self.visit_every == 0
+            block[is_forced] = (visit[is_forced] // self.visit_every) % len(gap)
+        return Draws(block, rng.random(len(gap)))
+
+
+@dataclass(frozen=True)
+class GapSampling(Adaptive):
+    """Blocks drawn with probability proportional to their gap estimates.
+
+    >>> GapSampling().refresh_every
+    10
+    """
+
+
+@dataclass(frozen=True)
+class MaxGap(Adaptive):
+    """Always the block with the largest gap estimate.
+
+    >>> MaxGap(refresh_every=5).refresh_every
+    5
+    """
+
+    is_max = True

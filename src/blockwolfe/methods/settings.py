@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.samplers import Cyclic, Permutation, Sampling, Uniform
+import numpy as np
 
-__all__ = ["BCFW", "FW", "FrankWolfe", "Method", "as_method"]
+from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.methods.caches import Cache
+from blockwolfe.methods.options import check_flag, check_integer, check_kind
+from blockwolfe.methods.samplers import (
+    Cyclic,
+    GapSampling,
+    MaxGap,
+    Permutation,
+    Sampling,
+    Uniform,
+)
+from blockwolfe.methods.steps import (
+    FW,
+    Away,
+    BestOf,
+    BlendedPairwise,
+    Corrective,
+    Pairwise,
+    Step,
+)
+
+__all__ = ["BCFW", "Auto", "FrankWolfe", "Method", "as_method"]
 
 
 class Method:
@@ -25,21 +44,14 @@ class Method:
         """Whether the dual of the returned point can never decrease."""
         raise NotImplementedError
 
+    @property
+    def full_pass_every(self) -> float:
+        """Passes between full passes, which certify and renew the gap estimates."""
+        return 1.0
 
-@dataclass(frozen=True)
-class FW:
-    """The Frank-Wolfe step towards the oracle's corner.
 
-    ``line_search=False`` takes the predefined size 2n/(k+2n) instead of the exact one.
-
-    >>> FW().line_search
-    True
-    """
-
-    line_search: bool = True
-
-    def __post_init__(self) -> None:
-        _check_flag("line_search", self.line_search)
+_SAMPLINGS = ["Permutation()", "Uniform()", "Cyclic()", "GapSampling()", "MaxGap()"]
+_STEPS = ["FW()", "Pairwise()", "Away()", "BestOf()", "BlendedPairwise()", "Corrective()"]
 
 
 @dataclass(frozen=True)
@@ -48,34 +60,80 @@ class BCFW(Method):
 
     Parameters
     ----------
-    sampling : `Uniform()`, `Permutation()` or `Cyclic()`.
-    step : `FW()`.
+    sampling : `Permutation()`, `Uniform()`, `Cyclic()`, `GapSampling()` or `MaxGap()`.
+    step : `FW()`, `Pairwise()`, `Away()`, `BestOf()`, `BlendedPairwise()` or `Corrective()`.
+    cache : `Cache()` to let stored corners stand in for oracle calls, or None.
     averaging : return the weighted average of all iterates, with its own certificate.
         It often predicts better than the last iterate long before the optimum.
     certify_every : passes between certificates (each costs one oracle call per block).
         One is also made as soon as the gap estimate reaches `tol`.
+    line_search : under bounds, "exact" or the shorter "safe" step of the paper.
+    batch_size : blocks whose oracles are called together, at one w, before their steps are made
+        one by one; by default more than one only where `n_jobs` and a dear oracle make it pay.
 
     >>> BCFW(sampling=Uniform(), averaging=True).averaging
     True
     """
 
     sampling: Sampling = field(default_factory=Permutation)
-    step: FW = field(default_factory=FW)
+    step: Step = field(default_factory=FW)
+    cache: Cache | None = None
     averaging: bool = False
     certify_every: int = 10
+    line_search: str = "exact"
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
-        _check_kind("sampling", self.sampling, Sampling, ["Uniform()", "Permutation()", "Cyclic()"])
-        _check_kind("step", self.step, FW, ["FW()", "FW(line_search=False)"])
-        _check_flag("averaging", self.averaging)
-        is_integer = isinstance(self.certify_every, numbers.Integral)
-        if not is_integer or isinstance(self.certify_every, bool) or self.certify_every < 1:
-            raise OptionError(f"certify_every={self.certify_every!r} must be an integer >= 1.")
+        check_kind("sampling", self.sampling, Sampling, _SAMPLINGS)
+        check_kind("step", self.step, Step, _STEPS)
+        if self.cache is not None:
+            check_kind("cache", self.cache, Cache, ["Cache()", "None"])
+        check_flag("averaging", self.averaging)
+        check_integer("certify_every", self.certify_every, 1)
+        check_integer("batch_size", self.batch_size, 1, or_none=True)
+        if self.line_search not in ("exact", "safe"):
+            raise unknown_option("line_search", self.line_search, ["exact", "safe"])
+
+    @property
+    def full_pass_every(self) -> float:
+        """The least of what certificates and the sampling rule ask for."""
+        return min(self.certify_every, getattr(self.sampling, "refresh_every", np.inf))
+
+    @property
+    def keeps_corners(self) -> bool:
+        """Whether blocks store their corners."""
+        return self.step.needs_corners or self.cache is not None
 
     @property
     def is_monotone(self) -> bool:
         """With the exact line search, and for the last iterate."""
         return self.step.line_search and not self.averaging
+
+
+@dataclass(frozen=True)
+class Auto(Method):
+    """Gap sampling and active-set steps; a cache where it pays, which the first passes measure.
+
+    What it chose, and why, is in `result.note` and in the trace.
+
+    >>> Auto().averaging
+    False
+    """
+
+    averaging: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("averaging", self.averaging)
+
+    @property
+    def is_monotone(self) -> bool:
+        """For the last iterate."""
+        return not self.averaging
+
+    @property
+    def full_pass_every(self) -> float:
+        """As of the methods it chooses from."""
+        return BCFW(sampling=GapSampling()).full_pass_every
 
 
 @dataclass(frozen=True)
@@ -91,7 +149,7 @@ class FrankWolfe(Method):
     line_search: bool = True
 
     def __post_init__(self) -> None:
-        _check_flag("line_search", self.line_search)
+        check_flag("line_search", self.line_search)
 
     @property
     def is_monotone(self) -> bool:
@@ -99,17 +157,26 @@ class FrankWolfe(Method):
         return self.line_search
 
 
-_BCFW_WORDS: dict[str, Callable[[BCFW], BCFW]] = {
+_BCFW_WORDS: dict[str, Callable[[Any], Any]] = {
     "uniform": lambda method: replace(method, sampling=Uniform()),
     "permutation": lambda method: replace(method, sampling=Permutation()),
     "cyclic": lambda method: replace(method, sampling=Cyclic()),
+    "gap": lambda method: replace(method, sampling=GapSampling()),
+    "maxgap": lambda method: replace(method, sampling=MaxGap()),
     "predefined": lambda method: replace(method, step=FW(line_search=False)),
+    "pairwise": lambda method: replace(method, step=Pairwise()),
+    "away": lambda method: replace(method, step=Away()),
+    "best": lambda method: replace(method, step=BestOf()),
+    "blended": lambda method: replace(method, step=BlendedPairwise()),
+    "corrective": lambda method: replace(method, step=Corrective()),
+    "cache": lambda method: replace(method, cache=Cache()),
+    "multiplane": lambda method: replace(method, cache=Cache(multi_plane=True)),
     "averaging": lambda method: replace(method, averaging=True),
 }
 
 
 def as_method(method: Any) -> Method:
-    """A method from its name, or itself. "auto" is at present `BCFW()`.
+    """A method from its name, or itself.
 
     >>> as_method("bcfw+uniform+averaging").averaging
     True
@@ -123,7 +190,9 @@ def as_method(method: Any) -> Method:
     head, *words = method.split("+")
     if head == "fw":
         return _with_words(FrankWolfe(), method, words, {"predefined": _predefined_batch})
-    if head in ("bcfw", "auto"):
+    if head == "auto":
+        return _with_words(Auto(), method, words, {"averaging": _BCFW_WORDS["averaging"]})
+    if head == "bcfw":
         return _with_words(BCFW(), method, words, _BCFW_WORDS)
     combined = [f"bcfw+{word}" for word in _BCFW_WORDS]
     raise unknown_option("method", method, ["auto", "bcfw", "fw", *combined])
@@ -140,13 +209,3 @@ def _with_words(method: Any, name: str, words: list[str], known: dict[str, Any])
             raise unknown_option("method", name, [base, *(f"{base}+{w}" for w in known)])
         method = known[word](method)
     return method
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise OptionError(f"{name}={value!r} must be True or False.")
-
-
-def _check_kind(name: str, value: Any, kind: type, valid: list[str]) -> None:
-    if not isinstance(value, kind):
-        raise unknown_option(name, value, valid)

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.errors import InputError
-from blockwolfe.methods.engines import Engine, make_engine
+from blockwolfe.methods.caches import check_cache_cap
+from blockwolfe.methods.checkpoint import (
+    Saved,
+    Writer,
+    checked_checkpoint,
+    identity_of,
+    read_checkpoint,
+)
+from blockwolfe.methods.diagnostics import gap_numbers
+from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engines import make_engine
 from blockwolfe.methods.events import Event, ProgressLine, checked_callbacks, wants_stop
 from blockwolfe.methods.limits import Clock, Limits
-from blockwolfe.methods.loop import ORACLE_CALLS, STEPS, VIOLATIONS, VISITS
-from blockwolfe.methods.settings import BCFW, Method, as_method
+from blockwolfe.methods.rooms import CapTooSmallError
+from blockwolfe.methods.rules import CACHE_HITS, DROPS, ORACLE_CALLS, STEPS, VIOLATIONS, VISITS
+from blockwolfe.methods.settings import Method, as_method
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.problem import Problem, check_lam
-from blockwolfe.problem.state import check_state, dual_value
-from blockwolfe.results.result import Counts, Result
+from blockwolfe.problem.state import check_state, dual_value, weights_of
+from blockwolfe.problem.workers import Workers, check_n_jobs
+from blockwolfe.results.result import REMEDIES, Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
 from blockwolfe.seeds import generator
@@ -27,6 +39,23 @@ __all__ = ["solve"]
 
 # Between two certificates the dual must gain this share of the gap's terms, or the run has stalled.
 STALLED_GAIN = 1e-15
+# ... unless the gap still falls: near the optimum it is of the order of the root of what the dual
+# lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
+STALLED_GAP = 0.9
+# With a cache most visits are cheap: visits that count like one oracle call when the time of the
+# next full pass is reckoned.
+VISITS_PER_CALL = 5
+
+# What a checkpoint keeps of the solver besides trace and certificate.
+_SAVED = (
+    "passes",
+    "is_current",
+    "_certified_at",
+    "_visits_certified",
+    "_calls_certified",
+    "_patience",
+    "_seconds_to_certify",
+)
 
 
 def solve(
@@ -42,6 +71,9 @@ def solve(
     random_state: Any = None,
     callbacks: Any = (),
     held_out: Any = None,
+    targets: Any = (),
+    n_jobs: int | None = None,
+    checkpoint: Any = None,
     verbose: int = 0,
 ) -> Result:
     """Minimise (1) to a certified gap of at most `tol`.
@@ -50,7 +82,7 @@ def solve(
     ----------
     problem : the task with its data.
     lam : regularisation strength, > 0.
-    method : "auto", "bcfw", "fw", a name with options such as "bcfw+uniform+averaging",
+    method : "auto", "bcfw", "fw", a name with options such as "bcfw+gap+pairwise+cache",
         or a method object.
     tol : stop when the certified gap P - D is at most this (absolute).
     max_passes, max_oracle_calls, time_limit : budgets. Oracle calls include those of
@@ -59,6 +91,12 @@ def solve(
     random_state : seed; the same seed gives the same run.
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
+    targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate
+        reaches the next of them, so that one run tells the time to each.
+    n_jobs : cores for full passes and dear oracles; -1 for all. It does not change certificates
+        of compiled tasks, and Python tasks run in processes.
+    checkpoint : a `Checkpoint(path, every=60)`: the run is written to a file every so many
+        seconds, and the same call goes on from that file after a crash.
     verbose : 1 shows a live progress line.
 
     Ctrl-C ends the run and returns what has been reached, with its certificate.
@@ -73,21 +111,32 @@ def solve(
         raise InputError(
             f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
         )
-    lam, chosen = check_lam(lam), as_method(method)
-    limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem))
+    lam, chosen, n_jobs = check_lam(lam), as_method(method), check_n_jobs(n_jobs)
+    limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem), targets)
     functions = checked_callbacks(callbacks)
     seed = generator(random_state)
     evaluate = HeldOut(problem.task, held_out) if held_out is not None else None
     blocks = problem.blocks
     state = problem.initial_state() if start is None else check_state(blocks, start)
+    check_cache_cap(chosen, blocks)
+    keeping = checked_checkpoint(checkpoint)
+    identity = identity_of(blocks, lam, chosen)
+    saved = read_checkpoint(keeping, identity)
     if evaluate is not None:
         evaluate(np.zeros(blocks.n_features))  # data that does not fit is refused before any work
-    engine = make_engine(chosen, blocks, state, lam, seed)
-    with problem.lock, ProgressLine(max_passes) if verbose else nullcontext() as line:
+    with (
+        problem.lock,
+        ProgressLine(max_passes) if verbose else nullcontext() as line,
+        Workers(blocks, n_jobs) as workers,
+    ):
         probe_oracle(blocks)
+        engine = make_engine(chosen, blocks, state, lam, seed, workers)
         engine.prepare()
         watching = (*functions, line) if line is not None else functions
-        solver = _Solver(engine, chosen, limits, watching, evaluate)
+        writer = Writer(keeping, identity) if keeping is not None else None
+        solver = _Solver(engine, chosen, limits, watching, evaluate, writer)
+        if saved is not None:
+            solver.restore(saved)
         return solver.solve(certify_first=start is not None)
 
 
@@ -95,16 +144,25 @@ class _Solver:
     """One run: passes, certificates, trace, stopping."""
 
     def __init__(
-        self, engine: Engine, method: Method, limits: Limits, callbacks: Any, evaluate: Any
+        self,
+        engine: Engine,
+        method: Method,
+        limits: Limits,
+        callbacks: Any,
+        evaluate: Any,
+        writer: Writer | None = None,
     ) -> None:
         self.engine, self.run, self.method = engine, engine.run, method
         self.limits, self.callbacks, self.evaluate = limits, callbacks, evaluate
+        self.writer = writer
         self.n_blocks = len(self.run.blocks)
         self.clock, self.trace = Clock(), Trace()
         self.passes = 0
         self.certificate: Certificate | None = None
         self.is_current = False  # whether the certificate is of the present point
         self._certified_at = self._visits_certified = 0  # passes and visits at the last certificate
+        self._calls_certified = 0  # oracle calls of visits at the last certificate
+        self._remedy = ""
         self._patience = 1  # passes to wait after a gap estimate that promised too much
         self._seconds_to_certify = 0.0
 
@@ -113,14 +171,20 @@ class _Solver:
     def solve(self, certify_first: bool) -> Result:
         """Pass after pass until there is a reason to stop."""
         try:
-            status = self._first_row(certify_first)
+            status = self._where_it_was() if len(self.trace) else self._first_row(certify_first)
             while status is None:
                 status = self._budget_spent() or self._next_pass()
             if not self.is_current:
                 status = self._last_row(status)
         except KeyboardInterrupt:
             status = self._interrupted()
+        if self.writer is not None:
+            self._save(self.writer)
         return self._result(status)
+
+    def _where_it_was(self) -> Status | None:
+        """After a checkpoint: whether that run had reached this tolerance already."""
+        return self._ending() if self.is_current else None
 
     def _first_row(self, certify_first: bool) -> Status | None:
         if certify_first or self.engine.is_free_to_certify:
@@ -129,7 +193,11 @@ class _Solver:
 
     def _next_pass(self) -> Status | None:
         self.is_current = False
-        self.engine.advance(self._visits_left(), self._has_time)
+        try:
+            self.engine.advance(self._visits_left(), self._may_go_on)
+        except CapTooSmallError as full:
+            self._remedy = str(full)
+            return Status.CACHE_FULL
         self.passes += 1
         if not self._is_due():
             return self._add_row()
@@ -163,9 +231,10 @@ class _Solver:
         self._seconds_to_certify = self.clock() - began
         self._certified_at, self.is_current = self.passes, True
         self._visits_certified = int(self.run.tally[VISITS])
+        self._calls_certified = int(self.run.tally[ORACLE_CALLS])
 
     def _certify_and_wait(self) -> None:
-        was_promised = self.engine.gap_estimate <= self.limits.tol
+        was_promised = self.engine.gap_estimate <= self._target()
         self._certify()
         self._patience = self._patience * 2 if was_promised else 1
 
@@ -175,18 +244,31 @@ class _Solver:
         if now is None or not self.method.is_monotone:
             return False
         is_open = before.block_gaps > 0.0
-        if isinstance(self.method, BCFW) and (self.run.last_visit[is_open] < visits_before).any():
+        by_blocks = not self.engine.is_free_to_certify
+        if by_blocks and (self.run.last_visit[is_open] < visits_before).any():
             return False
-        return now.dual - before.dual <= STALLED_GAIN * (abs(now.primal) + abs(now.dual))
+        gains = now.dual - before.dual > STALLED_GAIN * (abs(now.primal) + abs(now.dual))
+        return not gains and now.gap > STALLED_GAP * before.gap
 
     def _is_due(self) -> bool:
         if self.engine.is_free_to_certify:
             return True
-        waited = self.passes - self._certified_at
-        if isinstance(self.method, BCFW) and waited >= self.method.certify_every:
+        if self._work_since_certificate() >= self.method.full_pass_every:
             return self._can_afford_certificate()
-        is_promising = self.engine.gap_estimate <= self.limits.tol and waited >= self._patience
+        waited = self.passes - self._certified_at
+        is_promising = self.engine.gap_estimate <= self._target() and waited >= self._patience
         return is_promising and self._can_afford_certificate()
+
+    def _work_since_certificate(self) -> float:
+        """Passes since the last certificate; those over stored corners count less."""
+        visits = int(self.run.tally[VISITS]) - self._visits_certified
+        calls = int(self.run.tally[ORACLE_CALLS]) - self._calls_certified
+        return max(calls, visits / VISITS_PER_CALL) / self.n_blocks
+
+    def _target(self) -> float:
+        """The next gap to reach: the largest target that the last certificate is above."""
+        known = self.certificate.gap if self.certificate is not None else np.inf
+        return max((t for t in self.limits.targets if t < known), default=self.limits.tol)
 
     # -- budgets ------------------------------------------------------------------------------
 
@@ -211,6 +293,11 @@ class _Solver:
         to_certify = self._seconds_to_certify or (spent * self.n_blocks / visits if visits else 0.0)
         return spent + to_certify < self.limits.time_limit
 
+    def _may_go_on(self) -> bool:
+        """Asked between chunks of visits: a moment to write a checkpoint."""
+        self._save_if_due()
+        return self._has_time()
+
     def _budget_spent(self) -> Status | None:
         limits = self.limits
         if limits.max_passes is not None and self.passes >= limits.max_passes:
@@ -230,9 +317,13 @@ class _Solver:
         else:
             self.trace.append(row)
         stops = tell and self._tell(row)
-        if self.is_current and row.gap <= self.limits.tol:
-            return Status.CERTIFIED if row.exact else Status.INEXACT_ORACLE
-        return Status.STOPPED_BY_CALLBACK if stops else None
+        return self._ending() or (Status.STOPPED_BY_CALLBACK if stops else None)
+
+    def _ending(self) -> Status | None:
+        certificate = self.certificate
+        if not self.is_current or certificate is None or not certificate.gap <= self.limits.tol:
+            return None
+        return Status.CERTIFIED if certificate.exact else Status.INEXACT_ORACLE
 
     def _tell(self, row: TraceRow) -> bool:
         """Tell the callbacks; whether one of them wants to stop."""
@@ -253,17 +344,21 @@ class _Solver:
                 "gap": certificate.gap,
                 "exact": certificate.exact,
                 "held_out_loss": self._held_out_loss(),
+                **gap_numbers(self.run),
             }
         elif not self.run.has_average:
-            v = self.run.w * self.run.lam
-            numbers = {"dual": dual_value(v, float(self.run.ell.sum()), self.run.lam)}
+            run = self.run
+            numbers = {"dual": dual_value(run.blocks, run.v, float(run.ell.sum()), run.lam)}
         seconds_per_call = self._seconds_to_certify / self.n_blocks
         return TraceRow(
             passes=self.passes,
             visits=int(tally[VISITS]),
             oracle_calls=int(tally[ORACLE_CALLS]),
             certificate_calls=self.engine.certificate_calls,
+            cache_hits=int(tally[CACHE_HITS]),
             seconds=self.clock(),
+            n_active=self.run.n_active(),
+            note=self.engine.note,
             oracle_seconds=seconds_per_call * self._calls() if seconds_per_call else np.nan,
             gap_estimate=self.engine.gap_estimate,
             **numbers,
@@ -283,6 +378,35 @@ class _Solver:
     def _same_visits(self) -> bool:
         return len(self.trace) > 0 and self.trace[-1].visits == int(self.run.tally[VISITS])
 
+    # -- checkpoints ------------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        if self.writer is not None and self.writer.is_due():
+            self._save(self.writer)
+
+    def _save(self, writer: Writer) -> None:
+        with self.clock:
+            solver = {name: getattr(self, name) for name in _SAVED} | {"seconds": self.clock()}
+            solver |= {f"trace.{name}": column for name, column in self.trace.to_dict().items()}
+            if self.certificate is not None:
+                solver |= {f"certificate.{k}": v for k, v in asdict(self.certificate).items()}
+            writer.write(solver, self.engine)
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a checkpoint."""
+        parts: dict[str, dict[str, Any]] = {"trace": {}, "certificate": {}}
+        for name, value in saved.solver.items():
+            if name in _SAVED:
+                setattr(self, name, value)
+            elif "." in name:
+                room, column = name.split(".")
+                parts[room][column] = value
+        self.trace = Trace.from_dict(parts["trace"])
+        if parts["certificate"]:
+            self.certificate = Certificate(**parts["certificate"])
+        self.clock.advance(saved.solver["seconds"])
+        saved.put_into(self.engine)
+
     # -- the end ---------------------------------------------------------------------------------
 
     def _result(self, status: Status) -> Result:
@@ -292,7 +416,7 @@ class _Solver:
         if certificate is None or not self.is_current:
             certificate = Certificate.unknown(self.n_blocks, run.lam)
         return Result(
-            w=state.v / run.lam,
+            w=weights_of(run.blocks, state.v, run.lam),
             certificate=certificate,
             status=status,
             trace=self.trace,
@@ -302,11 +426,15 @@ class _Solver:
                 n_blocks=self.n_blocks,
                 visits=int(tally[VISITS]),
                 steps=int(tally[STEPS]),
+                drops=int(tally[DROPS]),
+                cache_hits=int(tally[CACHE_HITS]),
                 oracle_calls=int(tally[ORACLE_CALLS]),
                 certificate_calls=self.engine.certificate_calls,
             ),
             seconds=self.clock(),
             lam=run.lam,
             tol=self.limits.tol,
-            method=self.method,
+            method=self.engine.method,
+            note=self.engine.note,
+            remedy=self._remedy or REMEDIES.get(status, ""),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,17 +21,25 @@ __all__ = ["Blocks", "Work", "make_blocks"]
 
 N_TRIED = 20
 
-_VECTOR, _PARTS = types.float64[::1], types.int32[::1]
+_VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
+_NO_CORNERS = Corners(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
 
 
 class Work(NamedTuple):
     """Scratch of one thread for the block algebra; `slot_of` is -1 everywhere at rest."""
 
-    part: np.ndarray
-    value: np.ndarray
+    part: np.ndarray  # a corner: its parts,
+    value: np.ndarray  # their values,
+    slot: np.ndarray  # and their places in the block's list of parts
     slot_of: np.ndarray
-    delta: np.ndarray
-    theta: np.ndarray
+    theta: np.ndarray  # scores of the block's parts
+    dense: np.ndarray  # a direction by slot; zero at rest
+    moved_slot: np.ndarray  # a direction, sparse: slots,
+    moved_part: np.ndarray  # parts,
+    delta: np.ndarray  # and changes
+    image: np.ndarray  # under bounds, a direction of w; zero at rest
+    coordinate: np.ndarray  # the same, sparse: coordinates
+    move: np.ndarray  # and changes
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class Blocks:
 
     `weight[i]` stands where SPEC (1)-(3) have 1/n: 1/n, or the share of a sample weight.
     `bound[i]` is the most parts that a corner of block i can have (for Python tasks: has had).
+    `lower` and `upper` bound w; both are empty when there are no bounds.
     """
 
     functions: BlockFunctions
@@ -51,6 +60,11 @@ class Blocks:
     weight: np.ndarray
     is_compiled: bool
     is_exact: bool
+    is_unit: bool = False  # whether every value of a corner is one
+    true_corners: Corners = field(default=_NO_CORNERS)  # as `truth`, in the oracle's own order
+    lower: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    scratch: tuple[str, ...] = ()  # fields of `data` that a thread must have for itself
     identity: tuple[np.ndarray, ...] = ()
 
     @cached_property
@@ -81,13 +95,31 @@ class Blocks:
     def work(self) -> Work:
         """Fresh scratch."""
         n_parts, n_corner = self.n_parts, max(self.n_parts, int(self.bound.max()))
+        n_bounded = len(self.lower)
         return Work(
             part=np.zeros(n_corner, dtype=np.int32),
             value=np.zeros(n_corner),
+            slot=np.zeros(n_corner, dtype=np.int32),
             slot_of=np.full(n_parts, -1, dtype=np.int32),
-            delta=np.zeros(n_parts),
             theta=np.zeros(n_corner),
+            dense=np.zeros(n_parts),
+            moved_slot=np.zeros(n_parts, dtype=np.int32),
+            moved_part=np.zeros(n_parts, dtype=np.int32),
+            delta=np.zeros(n_parts),
+            image=np.zeros(n_bounded),
+            coordinate=np.zeros(n_bounded, dtype=np.int64),
+            move=np.zeros(n_bounded),
         )
+
+    def private(self) -> tuple[Any, Work]:
+        """Data and scratch for one more thread."""
+        own = {name: getattr(self.data, name).copy() for name in self.scratch}
+        return (self.data._replace(**own) if own else self.data), self.work()
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether w is bounded."""
+        return len(self.lower) > 0
 
 
 def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarray) -> Blocks:
@@ -113,6 +145,9 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         weight=weight,
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
+        is_unit=made.is_unit,
+        true_corners=made.truth,
+        scratch=made.scratch,
         identity=made.identity,
     )
 
@@ -120,6 +155,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
 def _as_pieces(made: TaskBlocks) -> BlockFunctions:
     data = typeof(made.data)
     f, i64, f64 = made.functions, types.int64, types.float64
+    moved = types.Tuple((_PARTS, _VECTOR, i64, f64))
     with announced_compilation("the task's functions"):
         return BlockFunctions(
             score=Piece(f.score, types.void(data, i64, _VECTOR)),
@@ -129,6 +165,7 @@ def _as_pieces(made: TaskBlocks) -> BlockFunctions:
             read=Piece(f.read, types.void(data, i64, _VECTOR, _PARTS, i64, _VECTOR)),
             sqnorm=Piece(f.sqnorm, f64(data, i64, _PARTS, _VECTOR, i64)),
             add=Piece(f.add, types.void(data, i64, _PARTS, _VECTOR, i64, f64, _VECTOR)),
+            spread=Piece(f.spread, i64(data, i64, moved, _VECTOR, _INDEX, _VECTOR)),
         )
 
 

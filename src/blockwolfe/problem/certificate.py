@@ -1,7 +1,7 @@
 """The certificate: the only place where a gap is computed (SPEC (1)-(3)).
 
-    primal  P(w) = lam/2 |w|^2 + sum_i weight_i H_i(w)         w = v / lam
-    dual    D    = ell - |v|^2 / (2 lam)
+    primal  P(w) = lam/2 |w|^2 + sum_i weight_i H_i(w)         w = v / lam, clipped to its bounds
+    dual    D    = ell - |v|^2 / (2 lam)                       (or its form under bounds: `state`)
     gap     g_i  = <w, V_i> - ell_i + weight_i H_i(w)          sum_i g_i = P(w) - D
 
 One exact oracle call per block, all at the same w, and v rebuilt from the block means.
@@ -17,10 +17,10 @@ import numpy as np
 from blockwolfe.compiled import call, jit
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Work
-from blockwolfe.problem.state import Store, dual_value, rebuild_v
-from blockwolfe.tasks.base import Corners
+from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
+from blockwolfe.problem.workers import Workers
 
-__all__ = ["Certificate", "Sweep", "examine", "primal_value", "sweep"]
+__all__ = ["Answers", "Certificate", "Sweep", "examine", "primal_value", "sweep"]
 
 # How far below zero rounding may push a quantity that is >= 0, relative to the terms it is made of.
 ROUNDING = 1e-9
@@ -83,28 +83,41 @@ def copy_corner(part: Any, value: Any, size: int, to_part: Any, to_value: Any, b
         to_value[begin + s] = value[s]
 
 
+class Answers(NamedTuple):
+    """One exact oracle call per position of an order of blocks, all at one w.
+
+    Kept corners lie at `start` and have `size` entries; `part` is empty when they are not kept.
+    """
+
+    hinge: np.ndarray
+    gap: np.ndarray
+    magnitude: np.ndarray  # size of the terms that hinge and gap are made of
+    loss: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    part: np.ndarray
+    value: np.ndarray
+
+
 @jit
 def _sweep(
-    first: int, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any
+    span: Any, order: Any, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any
 ) -> int:
-    """Hinge, gap and the size of their terms from block `first` on; keeps corners on request.
+    """Hinge, gap and the size of their terms at positions span[0]:span[1] of the order.
 
-    Returns the block at which it stopped: the end, or where the corner buffer is full.
+    Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
     truth, weight, bound, w = blocks
-    hinge, gap, magnitude, corners, loss_of = out
-    is_kept = corners.part.shape[0] > 0
-    for i in range(first, weight.shape[0]):
-        room = bound[i]
-        if is_kept and corners.part.shape[0] - corners.start[i] < room:
-            return i
+    is_kept = out.part.shape[0] > 0
+    for position in range(span[0], span[1]):
+        i = order[position]
         functions.score(data, i, w)
         size, loss = functions.maximize(data, i, w, work.part, work.value)
-        if size > room:
-            return i
+        if size > bound[i] or (is_kept and out.start[position] + size > out.part.shape[0]):
+            return position
         if is_kept:
-            copy_corner(work.part, work.value, size, corners.part, corners.value, corners.start[i])
-            corners.start[i + 1] = corners.start[i] + size
+            copy_corner(work.part, work.value, size, out.part, out.value, out.start[position])
+        out.size[position] = size
         functions.read(data, i, w, work.part, size, work.theta)
         corner_score = dot(work.value, work.theta, 0, size)
         begin, length = store.start[i], store.length[i]
@@ -112,59 +125,95 @@ def _sweep(
         mean_score = dot(store.mean, work.theta, begin, length)
         n_true = truth.start[i + 1] - truth.start[i]  # the true parts come first in every block
         true_score = dot(truth.value, work.theta, truth.start[i], n_true)
-        loss_of[i] = loss
-        hinge[i] = loss + corner_score - true_score
-        gap[i] = weight[i] * (loss + corner_score - mean_score) - store.ell[i]
-        magnitude[i] = loss + abs(corner_score) + abs(mean_score) + abs(true_score)
-    return weight.shape[0]
+        out.loss[position] = loss
+        out.hinge[position] = loss + corner_score - true_score
+        out.gap[position] = weight[i] * (loss + corner_score - mean_score) - store.ell[i]
+        out.magnitude[position] = loss + abs(corner_score) + abs(mean_score) + abs(true_score)
+    return span[1]
 
 
 class Sweep(NamedTuple):
-    """One exact oracle call per block at one w."""
+    """The answers of a pass, and whether none was caught being worse than a known output."""
 
-    hinge: np.ndarray
-    gap: np.ndarray
-    loss: np.ndarray
-    corners: Corners
+    answers: Answers
     is_exact: bool
 
 
-def sweep(blocks: Blocks, store: Store, w: np.ndarray, work: Work, keep: bool = False) -> Sweep:
-    """H_i(w), block gaps and (with `keep`) the oracle's corner of every block.
+def sweep(
+    blocks: Blocks,
+    store: Store,
+    w: np.ndarray,
+    work: Work,
+    *,
+    order: np.ndarray | None = None,
+    keep: bool = False,
+    workers: Workers | None = None,
+) -> Sweep:
+    """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
     Raises `OracleError` when an output scores below the true one.
     """
-    n_blocks = len(blocks)
-    hinge, gap, magnitude, loss = (np.empty(n_blocks) for _ in range(4))
-    corners = _corner_buffer(blocks, int(blocks.bound.sum()) if keep else 0)
-    of_blocks = (blocks.truth, blocks.weight, blocks.bound, w)
+    order = np.arange(len(blocks)) if order is None else order
+    out = _room_for_answers(blocks, order, keep)
+    if workers is not None:
+        workers.prefetch(order, w)
     done = 0
-    while done < n_blocks:
-        out = (hinge, gap, magnitude, corners, loss)
-        rest = (of_blocks, blocks.functions, blocks.data, store, work, out)
-        done = call(_sweep, blocks.kind, done, *rest)
-        if done < n_blocks:
-            has_room = not keep or len(corners.part) - corners.start[done] >= blocks.bound[done]
-            if has_room and blocks.is_compiled:
-                raise broken_oracle(done, int(blocks.bound[done]))
-            corners = _enlarged(corners, int(corners.start[done] + blocks.bound[done:].sum()))
-    tolerance = ROUNDING * (1.0 + magnitude)
-    if blocks.is_exact and (hinge < -tolerance).any():
-        _raise_worse_than_truth(int(np.argmax(hinge < -tolerance)), hinge)
-    is_exact = blocks.is_exact and not (gap < -tolerance * blocks.weight).any()
-    return Sweep(hinge, gap, loss, corners, is_exact)
+    while done < len(order):
+        done = _fill(blocks, order, done, store, w, work, out, workers)
+        if done < len(order):
+            if blocks.is_compiled:
+                raise broken_oracle(int(order[done]), int(blocks.bound[order[done]]))
+            out = _more_room(blocks, order, out, done)
+    tolerance = ROUNDING * (1.0 + out.magnitude)
+    is_worse = out.hinge < -tolerance
+    if blocks.is_exact and is_worse.any():
+        at = int(np.argmax(is_worse))
+        _raise_worse_than_truth(int(order[at]), float(out.hinge[at]))
+    is_exact = blocks.is_exact and not (out.gap < -tolerance * blocks.weight[order]).any()
+    return Sweep(out, is_exact)
 
 
-def _corner_buffer(blocks: Blocks, size: int) -> Corners:
-    start = np.zeros(len(blocks) + 1, dtype=np.int64)
-    return Corners(start, np.zeros(size, dtype=np.int32), np.zeros(size))
+def _fill(
+    blocks: Blocks,
+    order: np.ndarray,
+    begin: int,
+    store: Store,
+    w: np.ndarray,
+    work: Work,
+    out: Answers,
+    workers: Workers | None,
+) -> int:
+    """Answers from `begin` on, in threads where there are any; where it stopped."""
+    of_blocks = (blocks.truth, blocks.weight, blocks.bound, w)
+
+    def fill(span: tuple[int, int], data: Any, own: Work) -> int:
+        args = (order, of_blocks, blocks.functions, data, store, own, out)
+        return int(call(_sweep, blocks.kind, span, *args))
+
+    if workers is not None and workers.has_threads:
+        return workers.run(len(order), fill)
+    return fill((begin, len(order)), blocks.data, work)
 
 
-def _enlarged(corners: Corners, size: int) -> Corners:
-    if not len(corners.part):  # corners are not kept
-        return corners
-    more = max(0, size - len(corners.part))
-    return Corners(corners.start, np.pad(corners.part, (0, more)), np.pad(corners.value, (0, more)))
+def _room_for_answers(blocks: Blocks, order: np.ndarray, keep: bool) -> Answers:
+    room = blocks.bound[order] if keep else np.zeros(len(order), dtype=np.int64)
+    total = int(room.sum())
+    size = np.zeros(len(order), dtype=np.int64)
+    part, value = np.zeros(total, dtype=np.int32), np.zeros(total)
+    hinge, gap, magnitude, loss = (np.zeros(len(order)) for _ in range(4))
+    return Answers(hinge, gap, magnitude, loss, np.cumsum(room) - room, size, part, value)
+
+
+def _more_room(blocks: Blocks, order: np.ndarray, out: Answers, done: int) -> Answers:
+    """After a corner of a Python task larger than any before: room for it, from there on."""
+    if not len(out.part):  # corners are not kept
+        return out
+    room = blocks.bound[order[done:]]
+    start, end = out.start.copy(), int(out.start[done])
+    start[done:] = end + np.cumsum(room) - room
+    more = max(0, end + int(room.sum()) - len(out.part))
+    part, value = np.pad(out.part, (0, more)), np.pad(out.value, (0, more))
+    return out._replace(start=start, part=part, value=value)
 
 
 def broken_oracle(i: int, bound: int) -> OracleError:
@@ -175,9 +224,9 @@ def broken_oracle(i: int, bound: int) -> OracleError:
     )
 
 
-def _raise_worse_than_truth(i: int, hinge: np.ndarray) -> None:
+def _raise_worse_than_truth(i: int, hinge: float) -> None:
     raise OracleError(
-        f"the oracle of example {i} returned an output whose augmented score is {-hinge[i]:.3g} "
+        f"the oracle of example {i} returned an output whose augmented score is {-hinge:.3g} "
         "below that of the true output, so it does not maximise L(y, .) + <w, phi(x, .)>. "
         "Run blockwolfe.check_task(task, X, Y) to see what is wrong."
     )
@@ -185,11 +234,11 @@ def _raise_worse_than_truth(i: int, hinge: np.ndarray) -> None:
 
 def prepare(blocks: Blocks, store: Store, work: Work) -> None:
     """Compile what `examine` runs, by running it on no block."""
-    n_blocks, w, nothing = len(blocks), rebuild_v(blocks, store), np.zeros(0)
-    out = (nothing, nothing, nothing, _corner_buffer(blocks, 0), nothing)
-    of_blocks = (blocks.truth, blocks.weight, blocks.bound, w)
-    rest = (of_blocks, blocks.functions, blocks.data, store, work, out)
-    call(_sweep, blocks.kind, n_blocks, *rest)
+    none = np.zeros(0, dtype=np.int64)
+    of_blocks = (blocks.truth, blocks.weight, blocks.bound, rebuild_v(blocks, store))
+    out = _room_for_answers(blocks, none, keep=False)
+    args = (none, of_blocks, blocks.functions, blocks.data, store, work, out)
+    call(_sweep, blocks.kind, (0, 0), *args)
 
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:
@@ -198,15 +247,20 @@ def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -
 
 
 def examine(
-    blocks: Blocks, store: Store, lam: float, work: Work, keep: bool = False
+    blocks: Blocks,
+    store: Store,
+    lam: float,
+    work: Work,
+    keep: bool = False,
+    workers: Workers | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
     """The certificate of a dual point, its rebuilt v, and the pass it came from."""
     v = rebuild_v(blocks, store)
-    w = v / lam
-    found = sweep(blocks, store, w, work, keep)
-    primal = primal_value(blocks, w, found.hinge, lam)
-    dual = dual_value(v, float(store.ell.sum()), lam)
+    w = weights_of(blocks, v, lam)
+    found = sweep(blocks, store, w, work, keep=keep, workers=workers)
+    primal = primal_value(blocks, w, found.answers.hinge, lam)
+    dual = dual_value(blocks, v, float(store.ell.sum()), lam)
     gap = primal - dual
     if found.is_exact:
         gap = max(gap, 0.0)  # below zero is rounding; with an inexact oracle it would be news
-    return Certificate(primal, dual, gap, found.gap, lam, found.is_exact), v, found
+    return Certificate(primal, dual, gap, found.answers.gap, lam, found.is_exact), v, found

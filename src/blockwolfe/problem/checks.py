@@ -190,7 +190,7 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
     blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
     store, work = initial_state(blocks).store(), blocks.work()
     for w in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
-        hinges = sweep(blocks, store, w, work).hinge
+        hinges = sweep(blocks, store, w, work).answers.hinge
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             output = task.augmented_decode(x, y, w.copy())
             gain = dense_features(task, x, output, i) - dense_features(task, x, y, i)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import threading
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import Blocks, make_blocks
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
 from blockwolfe.problem.state import State, check_state, initial_state
+from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.tasks.inputs import n_examples, positional
 from blockwolfe.tasks.vectors import check_protocol, fitted_clone
 
@@ -25,6 +28,8 @@ class Problem:
     The given task is not changed: a task with something to learn from the data
     (labels, vocabulary) is cloned and fitted, and `problem.task` is that clone.
     `sample_weight` means repetition: weight 2 equals listing the example twice.
+    `bounds=(l, u)` keeps l <= w <= u: numbers, arrays or None for each side; or by groups of the
+    task's weights, as in ``bounds={"transition": (0, None)}`` (`task.groups` has their names).
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [2.0]], ["a", "b", "b"])
@@ -34,7 +39,9 @@ class Problem:
     1.0
     """
 
-    def __init__(self, task: Any, X: Any, Y: Any, sample_weight: Any = None) -> None:
+    def __init__(
+        self, task: Any, X: Any, Y: Any, sample_weight: Any = None, bounds: Any = None
+    ) -> None:
         check_protocol(task)
         X, Y = positional(X), positional(Y)
         n = n_examples(X, Y)
@@ -42,7 +49,10 @@ class Problem:
         self.weight, self.n_effective = weight / weight.sum(), float(weight.sum())
         if callable(getattr(task, "fit", None)):
             task = fitted_clone(task, X, Y)
-        self.task, self.X, self.Y = task, X, Y
+        self.task, self.X, self.Y, self.bounds = task, X, Y, bounds
+        n_features = getattr(task, "n_features", None)
+        if bounds is not None and n_features is not None:
+            box_of(bounds, task, int(n_features))  # refused before the data is prepared
         self.lock = threading.RLock()  # scratch is shared: one solve or certificate at a time
 
     def __len__(self) -> int:
@@ -55,7 +65,9 @@ class Problem:
     @cached_property
     def blocks(self) -> Blocks:
         """The form that solvers work on; made at first use."""
-        return make_blocks(self.task, self.X, self.Y, self.weight)
+        blocks = make_blocks(self.task, self.X, self.Y, self.weight)
+        lower, upper = box_of(self.bounds, self.task, blocks.n_features)
+        return replace(blocks, lower=lower, upper=upper)
 
     @property
     def n_features(self) -> int:
@@ -74,23 +86,25 @@ class Problem:
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
         blocks = self.blocks
         with self.lock:
-            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
+            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).answers.hinge
         return primal_value(blocks, w, hinge, lam)
 
 
-def certify(problem: Problem, state: State, lam: float) -> Certificate:
+def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = None) -> Certificate:
     """An independent certificate of a state: one exact oracle call per block at one w.
+
+    `n_jobs` cores share the calls; the numbers are the same for any of them.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
     >>> bw.certify(problem, bw.solve(problem, lam=0.1, tol=1e-6).state, lam=0.1).gap <= 1e-6
     True
     """
-    lam = check_lam(lam)
+    lam, n_jobs = check_lam(lam), check_n_jobs(n_jobs)
     blocks = problem.blocks
     store = check_state(blocks, state, "state").store()
-    with problem.lock:
-        return examine(blocks, store, lam, blocks.work())[0]
+    with problem.lock, Workers(blocks, n_jobs) as workers:
+        return examine(blocks, store, lam, blocks.work(), workers=workers)[0]
 
 
 def check_lam(lam: Any) -> float:

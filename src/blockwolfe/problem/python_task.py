@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,8 @@ class PythonOracle:
         self.truth = self._true_corners()
         # Largest corner seen: the room that a visit must find in its block's store.
         self.bound = np.full(len(X), max(1, int(np.diff(self.truth.start).max())), dtype=np.int64)
-        self._last: tuple[int, np.ndarray, Any] | None = None
+        self._answers: dict[int, Any] = {}
+        self._answered_at = np.zeros(0)
 
     def blocks(self) -> TaskBlocks:
         """The training set as blocks whose parts are the features themselves."""
@@ -87,17 +89,26 @@ class PythonOracle:
             )
         return loss
 
-    def __call__(self, i: int, w: np.ndarray) -> Any:
-        """The task's oracle; the same block at the same w is answered from memory."""
-        if self._last is not None and self._last[0] == i and np.array_equal(self._last[1], w):
-            return self._last[2]
-        y = self.task.augmented_decode(self.X[i], self.Y[i], w)
-        self._last = None
-        return y
+    def ask(self, i: int, w: np.ndarray) -> Any:
+        """The task's oracle."""
+        return self.task.augmented_decode(self.X[i], self.Y[i], w)
 
-    def remember(self, i: int, w: np.ndarray, y: Any) -> None:
-        """Keep an answer that the loop could not use yet."""
-        self._last = (i, w.copy(), y)
+    def __call__(self, i: int, w: np.ndarray) -> Any:
+        """The task's oracle; an answer known already for the same w is given from memory."""
+        if i in self._answers and np.array_equal(self._answered_at, w):
+            return self._answers.pop(i)
+        return self.ask(i, w)
+
+    def put_answers(self, w: np.ndarray, order: Any, outputs: Any) -> None:
+        """Keep answers at w: those that other processes found, or one that found no room yet."""
+        self._answered_at = w.copy()
+        self._answers = {int(i): y for i, y in zip(order, outputs, strict=True)}
+
+    def without_memory(self) -> PythonOracle:
+        """A copy to send to another process."""
+        twin = copy.copy(self)
+        twin._answers = {}
+        return twin
 
 
 def _score(data: PythonOracle, i: int, w: np.ndarray) -> None:
@@ -114,7 +125,7 @@ def _maximize(
     part[: len(index)], value[: len(index)] = index, values
     if len(index) > data.bound[i]:
         data.bound[:] = np.maximum(data.bound, len(index))
-        data.remember(i, w, y)
+        data.put_answers(w, [i], [y])
     return len(index), data.loss(i, y)
 
 
@@ -140,4 +151,12 @@ def _add(
     out[part[:size]] += coefficient * delta[:size]
 
 
-FUNCTIONS = BlockFunctions(_score, _maximize, _read, _sqnorm, _add)
+def _spread(
+    data: PythonOracle, i: int, moved: Any, image: np.ndarray, index: np.ndarray, value: np.ndarray
+) -> int:
+    part, delta, size, coefficient = moved
+    index[:size], value[:size] = part[:size], coefficient * delta[:size]
+    return int(size)
+
+
+FUNCTIONS = BlockFunctions(_score, _maximize, _read, _sqnorm, _add, _spread)

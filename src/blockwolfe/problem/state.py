@@ -5,7 +5,12 @@ With weights alpha_i(y) on the corners z(y) of block i and mean_i = sum_y alpha_
     V_i = weight_i F_i (truth_i - mean_i)        ell_i = weight_i sum_y alpha_i(y) L_i(y)
 
 A block's mean is stored sparsely over the parts that its corners have used; the true
-output's parts come first. Nothing of the length of w is ever kept per block.
+output's parts come first. Nothing of the length of w is ever kept per block. Methods with
+active sets also keep the corners themselves, so that a later run can go on from them.
+
+Under bounds (SPEC section 3)
+
+    w = clip(v / lam, l, u)     D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)
 """
 
 from __future__ import annotations
@@ -19,7 +24,30 @@ from blockwolfe.compiled import call, jit
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 
-__all__ = ["State", "Store", "check_state", "dual_value", "initial_state", "rebuild_v"]
+__all__ = [
+    "ActiveSet",
+    "State",
+    "Store",
+    "check_state",
+    "dual_value",
+    "initial_state",
+    "rebuild_v",
+    "weights_of",
+]
+
+
+class ActiveSet(NamedTuple):
+    """The corners of all blocks, end to end: block i has rows start[i]:start[i+1].
+
+    Row r has entries begin[r]:begin[r+1]; `slot` counts within the block's parts.
+    """
+
+    start: np.ndarray
+    weight: np.ndarray
+    loss: np.ndarray
+    begin: np.ndarray
+    slot: np.ndarray
+    value: np.ndarray  # no entries when every value is one
 
 
 @dataclass(frozen=True)
@@ -38,6 +66,7 @@ class State:
     ell: np.ndarray
     v: np.ndarray
     fingerprint: str  # of the problem it belongs to
+    active: ActiveSet | None = None  # the corners, where the method kept them
 
     def __len__(self) -> int:
         return len(self.ell)
@@ -111,6 +140,17 @@ def rebuild_v(blocks: Blocks, store: Store) -> np.ndarray:
     return v
 
 
-def dual_value(v: np.ndarray, ell: float, lam: float) -> float:
-    """(2): D = ell - |v|^2 / (2 lam)."""
-    return float(ell - np.dot(v, v) / (2.0 * lam))
+def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
+    """W = clip(v / lam, l, u)."""
+    w = v / lam
+    return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
+
+
+def dual_value(blocks: Blocks, v: np.ndarray, ell: float, lam: float) -> float:
+    """(2): D = ell - |v|^2 / (2 lam), or its form under bounds."""
+    w = weights_of(blocks, v, lam)
+    dual = ell - 0.5 * lam * np.dot(w, w)
+    if blocks.is_bounded:
+        is_cut = v / lam != w  # (elsewhere the terms are zero, also with an infinite bound)
+        dual -= lam * np.dot((v / lam - w)[is_cut], w[is_cut])
+    return float(dual)

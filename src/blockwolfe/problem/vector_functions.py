@@ -55,4 +55,14 @@ def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float,
         out[part[s]] += coefficient * delta[s]
 
 
-FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add)
+@jit
+def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
+    """The parts are the indices."""
+    part, delta, size, coefficient = moved
+    for s in range(size):
+        index[s] = part[s]
+        value[s] = coefficient * delta[s]
+    return int(size)
+
+
+FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add, spread)

@@ -12,13 +12,14 @@ from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace
 
-__all__ = ["Counts", "Result"]
+__all__ = ["REMEDIES", "Counts", "Result"]
 
 
-_REMEDIES = {
+REMEDIES = {
     Status.MAX_PASSES: "Raise max_passes, or tol, or lam; features of very unequal scale are slow.",
     Status.MAX_ORACLE_CALLS: "Raise max_oracle_calls, or tol, or lam.",
     Status.TIME_LIMIT: "Raise time_limit, or tol, or lam.",
+    Status.CACHE_FULL: "Raise max_corners or max_bytes of the cache, or leave them out.",
     Status.STALLED: "Raise tol: this accuracy is beyond double precision here; or scale features.",
     Status.INEXACT_ORACLE: "Use an exact decoder, or take the numbers as estimates.",
     Status.INTERRUPTED: "Go on with solve(..., start=result.last_state).",
@@ -36,6 +37,8 @@ class Counts:
     n_blocks: int
     visits: int = 0
     steps: int = 0
+    drops: int = 0  # steps that emptied a corner of its weight
+    cache_hits: int = 0
     oracle_calls: int = 0
     certificate_calls: int = 0
 
@@ -69,6 +72,8 @@ class Result:
     lam: float
     tol: float
     method: Any
+    note: str = ""  # what an automatic method chose, and why
+    remedy: str = ""  # what to try when the run was not certified
 
     @property
     def message(self) -> str:
@@ -83,11 +88,6 @@ class Result:
     def is_certified(self) -> bool:
         """Whether the gap is at most `tol` and the oracle was exact."""
         return self.status is Status.CERTIFIED
-
-    @property
-    def remedy(self) -> str:
-        """What to try when the run was not certified."""
-        return _REMEDIES.get(self.status, "")
 
     def __repr__(self) -> str:
         return f"Result({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"

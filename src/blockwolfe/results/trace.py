@@ -20,7 +20,12 @@ class TraceRow:
     `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether
     the oracle was exact in it). `oracle_calls` counts calls made for steps, `certificate_calls`
     those of certificate passes. `oracle_seconds` is an estimate: all calls, each taken to cost
-    as much as the mean call of the last certificate pass.
+    as much as the mean call of the last certificate pass. `n_active` is the mean size of the
+    active sets. Known at certificates only: `staleness`, the sum of the gap estimates over the
+    true gap; `chi`, the non-uniformity of the block gaps (1 when all are equal, sqrt(n) when one
+    holds all); `sampling_factor`, the improvement that gap sampling promises over uniform
+    sampling at this point, chi(gaps)^3 / chi(curvatures). `note` says what an automatic method
+    has chosen.
 
     >>> TraceRow(passes=1).passes
     1
@@ -40,6 +45,20 @@ class TraceRow:
     exact: bool = False
     n_active: float = _NAN
     held_out_loss: float = _NAN
+    staleness: float = _NAN
+    chi: float = _NAN
+    sampling_factor: float = _NAN
+    note: str = ""
+
+    @property
+    def oracle_share(self) -> float:
+        """Share of the time that went into the oracle (an estimate, as `oracle_seconds`)."""
+        return self.oracle_seconds / self.seconds if self.seconds > 0 else _NAN
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the visits that a stored corner served."""
+        return self.cache_hits / self.visits if self.visits else _NAN
 
 
 class Trace:
@@ -54,6 +73,13 @@ class Trace:
 
     def __init__(self, rows: Any = ()) -> None:
         self._rows: list[TraceRow] = list(rows)
+
+    @classmethod
+    def from_dict(cls, columns: dict[str, Any]) -> Trace:
+        """The inverse of `to_dict`; columns that are missing keep their defaults."""
+        lists = {name: np.asarray(column).tolist() for name, column in columns.items()}
+        rows = zip(*lists.values(), strict=True)
+        return cls(TraceRow(**dict(zip(lists, row, strict=True))) for row in rows)
 
     def append(self, row: TraceRow) -> None:
         """Add a row at the end."""

@@ -1,4 +1,4 @@
-"""What a task is: the four-method protocol for Python, and the five functions for compiled code."""
+"""What a task is: the four-method protocol for Python, and the six functions for compiled code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class BlockFunctions(NamedTuple):
       parts of the corner that maximises L_i + <theta, z>, returns how many, and L_i;
     * ``read(data, i, w, part, size, out)``: out[s] = theta[part[s]], after ``score``;
     * ``sqnorm(data, i, part, delta, size)``: |F_i delta|^2, parts all different;
-    * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta.
+    * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta;
+    * ``spread(data, i, (part, delta, size, coefficient), image, index, value) -> n``:
+      coefficient F_i delta as n pairs with all indices different; `image` (d,) is zero
+      before and after. Called only when w is bounded.
     """
 
     score: Any
@@ -66,6 +69,7 @@ class BlockFunctions(NamedTuple):
     read: Any
     sqnorm: Any
     add: Any
+    spread: Any
 
 
 class Corners(NamedTuple):
@@ -86,6 +90,8 @@ class TaskBlocks:
     n_parts: int  # parts are numbered 0..n_parts-1 in every block
     corner_size: np.ndarray  # most parts a corner of block i can have
     truth: Corners
+    is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
+    scratch: tuple[str, ...] = ()  # fields of `data` that its functions write to
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
 
 
@@ -95,7 +101,8 @@ class CompiledOracle(NamedTuple):
     ``function(data, i, w, index, value) -> (size, loss)`` is an ``@njit`` function
     that finds the loss-augmented best output of example i, writes phi(x_i, y) as
     ``size`` distinct (index, value) pairs and returns ``size`` and the loss.
-    ``data`` is a tuple of arrays and numbers; ``max_size`` bounds ``size``.
+    ``data`` is a tuple of arrays and numbers; ``max_size`` bounds ``size``. To run with
+    ``n_jobs > 1`` the function must not write to ``data``: threads share it.
 
     >>> CompiledOracle(function=None, data=(np.zeros(3),), max_size=2).max_size
     2

@@ -121,6 +121,11 @@ class SequenceTask(BaseEstimator):
 
     # -- compiled form -----------------------------------------------------------------
 
+    @property
+    def groups(self) -> dict[str, slice]:
+        """Where each group of weights lies in w, for bounds by group."""
+        return self.layout_.groups()
+
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
@@ -134,6 +139,8 @@ class SequenceTask(BaseEstimator):
             n_parts=longest * n_labels + n_transitions,
             corner_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
+            is_unit=True,
+            scratch=sequence_functions.SCRATCH,
             identity=(*data.tokens, data.labels, data.cost, data.scale, data.allowed),
         )
 

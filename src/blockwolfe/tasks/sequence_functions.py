@@ -1,4 +1,4 @@
-"""The five `BlockFunctions` for label sequences; a single label is a sequence of length one."""
+"""The six `BlockFunctions` for label sequences; a single label is a sequence of length one."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class SequenceData(NamedTuple):
     grid: np.ndarray  # scratch (longest, K): a direction laid out by position; zero at rest
     path: np.ndarray  # scratch (longest,): the label sequence found
     buffer: np.ndarray  # scratch (d,) for sequences without Gram matrix; zero at rest
+
+
+SCRATCH = ("theta", "augmented", "best", "grid", "path", "buffer")
 
 
 @jit(fastmath={"contract"})
@@ -163,4 +166,13 @@ def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float,
     emissions.add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
-FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add)
+@jit
+def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
+    """Coefficient F delta as pairs: formed in `image`, then taken out of it."""
+    part, delta, size, coefficient = moved
+    tokens, layout = data.tokens, data.layout
+    emissions.add_parts(tokens, layout, i, part, delta, size, coefficient, image)
+    return int(emissions.take_out(tokens, layout, i, (part, size), image, index, value))
+
+
+FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add, spread)

@@ -1,0 +1,118 @@
+"""One file: an npz of arrays and a JSON header. No pickle, ever.
+
+A file is written beside its final name and moved there in one step, so a crash or a
+full disk leaves either the old file or none. The header carries a digest of all
+arrays; a file that was cut or altered is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.errors import InputError, ModelFileError
+
+__all__ = ["Kind", "read_archive", "write_archive"]
+
+
+class Kind(NamedTuple):
+    """What a file holds: its name in the header, its version, and its name in sentences."""
+
+    format: str
+    version: int
+    noun: str
+
+
+def write_archive(
+    path: Path, kind: Kind, header: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
+    """Write header and arrays so that the file is whole or not there."""
+    header = {"format": kind.format, "version": kind.version, **header}
+    header["digest"] = _digest(header, arrays)
+    _write_atomically(path, header, arrays)
+
+
+def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays; anything that is not exactly what was written is refused."""
+    if not path.is_file():
+        raise ModelFileError(f"{path} does not exist.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"][()]))
+            _check_header(path, kind, header)
+            arrays = {name: archive[name] for name in archive.files if name != "header"}
+    except _UNREADABLE as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{path} is not a blockwolfe {kind.noun}, or it is truncated or altered "
+            f"({type(error).__name__}); save the {kind.noun} again."
+        ) from error
+    if _digest(header, arrays) != header.get("digest"):
+        raise ModelFileError(
+            f"{path} was altered after it was written; save the {kind.noun} again."
+        )
+    return header, arrays
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    content = {name: value for name, value in header.items() if name != "digest"}
+    sha = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        sha.update(array.tobytes())
+    return sha.hexdigest()
+
+
+def _write_atomically(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"cannot save to {path}: the folder {path.parent} does not exist.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            text = np.array(json.dumps(header))
+            np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only the owner can read
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+# What zipfile, numpy and json raise on damaged files (RuntimeError: a flag that means encryption).
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
+
+
+def _check_header(path: Path, kind: Kind, header: Any) -> None:
+    if not isinstance(header, dict) or header.get("format") != kind.format:
+        raise ModelFileError(f"{path} is an npz file but not a blockwolfe {kind.noun}.")
+    if not isinstance(header.get("version"), int) or header["version"] > kind.version:
+        raise ModelFileError(
+            f"{path} has file version {header.get('version')!r}; this blockwolfe reads up to "
+            f"{kind.version}. Upgrade blockwolfe to read it."
+        )

@@ -1,0 +1,97 @@
+"""Batch Frank-Wolfe: certifying finds the corners that the next step moves towards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.compiled import call, jit
+from blockwolfe.methods.directions import FORWARD, lay_direction, move_block, place_corner
+from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.line_search import bounded_step, free_step
+from blockwolfe.methods.rules import ORACLE_CALLS, STEPS, VISITS
+from blockwolfe.methods.run import Run
+from blockwolfe.methods.settings import FrankWolfe
+from blockwolfe.problem.certificate import Answers, Certificate, copy_corner
+from blockwolfe.problem.state import Store, rebuild_v
+from blockwolfe.problem.workers import Workers
+
+__all__ = ["BatchEngine"]
+
+
+@jit
+def _blend(gamma: float, weight: Any, run: Any, found: Any, work: Any) -> None:
+    """Move every block by gamma towards its corner."""
+    pool, ells = run.pool, (run.ell, run.lag_ell)
+    for i in range(weight.shape[0]):
+        start, end = pool.start[i], pool.start[i] + pool.capacity[i]
+        begin, size = found.start[i], found.size[i]
+        corner = (found.part[begin : begin + size], found.value[begin : begin + size])
+        copy_corner(corner[0], corner[1], size, work.part, work.value, 0)
+        part, mean = pool.part[start:end], pool.mean[start:end]
+        length = place_corner(part, mean, pool.length[i], work, size)
+        pool.length[i] = length
+        to = (work.slot, work.value, 0, size)
+        n_moved = lay_direction(FORWARD, to, to, part[:length], mean, work)
+        change = weight[i] * found.loss[i] - run.ell[i]
+        move_block(pool, ells, i, work, n_moved, (gamma, 0.0, change))
+
+
+class BatchEngine(Engine):
+    """All oracles, then one joint step."""
+
+    is_free_to_certify = True
+
+    def __init__(self, run: Run, method: FrankWolfe, workers: Workers) -> None:
+        super().__init__(run, workers)
+        self.method: FrankWolfe = method
+        self.n_steps = 0
+        self._found: tuple[Certificate, Answers] | None = None
+
+    def certify(self) -> Certificate:
+        """All oracles at the current point; remembered for the step."""
+        if self._found is None:
+            certificate, found = self.run.examine(keep=True, workers=self.workers)
+            self._found = certificate, found.answers
+            self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
+            self.run.tally[VISITS] += len(self.run.blocks)
+        return self._found[0]
+
+    def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
+        """One joint step of all blocks."""
+        certificate = self.certify()
+        assert self._found is not None
+        found, run, blocks = self._found[1], self.run, self.run.blocks
+        gamma = self._step_size(certificate, found)
+        self._found = None
+        self.n_steps += 1
+        if gamma > 0.0:
+            run.make_room()
+            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), found, run.work)
+            run.put(rebuild_v(blocks, run.store()))
+            run.tally[STEPS] += 1
+
+    def _step_size(self, certificate: Certificate, found: Answers) -> float:
+        if not self.method.line_search:
+            return 2.0 / (self.n_steps + 2.0)
+        run, blocks, lam = self.run, self.run.blocks, self.run.lam
+        ell = blocks.weight * found.loss
+        target = Store(found.start, found.size, found.part, found.value, ell)
+        direction = rebuild_v(blocks, target) - run.v
+        slope = certificate.gap
+        if not blocks.is_bounded:
+            return float(free_step(lam, slope, float(np.dot(direction, direction)), 1.0))
+        index, move = np.arange(len(direction)), direction / lam
+        return float(bounded_step(run.box, index, move, len(move), slope / lam, 1.0))
+
+    def to_save(self) -> dict[str, Any]:
+        """What a checkpoint must hold: a full pass that no step has followed is made again."""
+        n_blocks = len(self.run.blocks) if self._found is not None else 0
+        return {"n_steps": self.n_steps, "calls_to_repeat": n_blocks}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        self.n_steps = int(saved["n_steps"])
+        self.run.tally[[ORACLE_CALLS, VISITS]] -= int(saved["calls_to_repeat"])

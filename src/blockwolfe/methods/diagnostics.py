@@ -1,0 +1,31 @@
+"""Numbers about the block gaps that tell whether adaptive sampling pays (Osokin et al. 2016)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockwolfe.methods.run import Run
+
+__all__ = ["gap_numbers", "non_uniformity"]
+
+
+def non_uniformity(x: np.ndarray) -> float:
+    """chi(x) = sqrt(1 + n^2 Var[x / |x|_1]): from 1, all equal, to sqrt(n), all in one.
+
+    >>> non_uniformity(np.ones(9)), non_uniformity(np.array([0.0, 0.0, 0.0, 5.0]))
+    (1.0, 2.0)
+    """
+    total = float(np.sum(x))
+    return float(np.sqrt(len(x)) * np.linalg.norm(x) / total) if total > 0.0 else 1.0
+
+
+def gap_numbers(run: Run) -> dict[str, float]:
+    """The trace's columns of a full pass.
+
+    The curvature of a block is taken as the square of the longest direction it was seen to have.
+    """
+    if not np.isfinite(run.gap).all():
+        return {}
+    chi = non_uniformity(run.gap)
+    factor = chi**3 / non_uniformity(run.longest) if run.longest.any() else np.nan
+    return {"staleness": run.staleness, "chi": chi, "sampling_factor": float(factor)}

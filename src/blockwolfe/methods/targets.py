@@ -1,0 +1,123 @@
+"""The first half of a visit: look at the block, and find the corner to move to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import register_jitable
+
+from blockwolfe.compiled import jit
+from blockwolfe.methods.corners import find_corner, insert_corner, least_useful, remove_corner
+from blockwolfe.methods.directions import place_corner
+from blockwolfe.methods.rules import (
+    FROM_BATCH,
+    FROM_CACHE_OR_ORACLE,
+    FROM_STORE,
+    Block,
+    Target,
+)
+from blockwolfe.problem.certificate import dot
+
+__all__ = ["find_target", "has_room", "keeps_to_cap", "look_at"]
+
+
+@jit
+def has_room(pool: Any, stock: Any, i: int, bound: int, keeps_corners: bool) -> bool:
+    """Whether block i can take one more corner, in its parts and among its stored corners."""
+    if pool.capacity[i] - pool.length[i] < bound:
+        return False
+    if not keeps_corners:
+        return True
+    is_full = stock.n_rows[i] >= stock.capacity[i]
+    return not is_full and stock.slot.shape[0] - stock.end[0] >= bound
+
+
+@jit
+def keeps_to_cap(stock: Any, i: int, max_corners: int) -> bool:
+    """Whether block i may store one more corner, if need be in place of its lowest idle one."""
+    if stock.n_rows[i] < max_corners:
+        return True
+    idle = least_useful(stock, i)
+    if idle < 0:
+        return False
+    remove_corner(stock, i, idle)
+    return True
+
+
+@jit
+def _copy_from_batch(batch: Any, position: int, part: Any, value: Any) -> tuple[int, float]:
+    begin, size = batch.start[position], batch.size[position]
+    for e in range(size):
+        part[e] = batch.part[begin + e]
+        value[e] = batch.value[begin + e]
+    return size, batch.loss[position]
+
+
+@jit
+def _score_corner(work: Any, size: int) -> float:
+    """<theta, z> of the corner in (work.slot, work.value)."""
+    slot, value, theta = work.slot, work.value, work.theta
+    total = 0.0
+    for e in range(size):
+        total += value[e] * theta[slot[e]]
+    return total
+
+
+@jit
+def _store_corner(stock: Any, i: int, work: Any, size: int, loss: float, height: float) -> int:
+    """The row of the oracle's corner, old or new."""
+    corner = (work.slot, work.value, size)
+    row = find_corner(stock, i, corner, loss, height)
+    return row if row >= 0 else insert_corner(stock, i, corner, loss, height)
+
+
+@jit
+def _is_hit(rule: Any, block: Any, height: float, ell: float, gap: float) -> bool:
+    """The hit rule of the cache; passes over stored corners alone hit always."""
+    if rule.source != FROM_CACHE_OR_ORACLE:
+        return bool(rule.source == FROM_STORE)
+    stored_gap = block.weight * (height - block.score) - ell
+    return stored_gap > 0.0 and stored_gap >= max(rule.hit_share * gap, rule.hit_floor)
+
+
+@register_jitable
+def look_at(i: Any, functions: Any, data: Any, run: Any, work: Any) -> Any:
+    """Scores of the block's parts at w, into work.theta."""
+    pool = run.pool
+    start, length = pool.start[i], pool.length[i]
+    end = start + pool.capacity[i]
+    part, mean = pool.part[start:end], pool.mean[start:end]
+    functions.score(data, i, run.w)
+    functions.read(data, i, run.w, part, length, work.theta)
+    return Block(i, run.weight[i], part, mean, length, dot(work.theta, mean, 0, length))
+
+
+@register_jitable
+def find_target(
+    rule: Any,
+    block: Any,
+    best: Any,
+    position: Any,
+    functions: Any,
+    data: Any,
+    run: Any,
+    work: Any,
+    batch: Any,
+) -> Any:
+    """The corner to move to, and the block with the parts it brings; size -1: larger than room."""
+    i, stock, length = block.i, run.stock, block.length
+    if rule.keeps_corners and _is_hit(rule, block, stock.height[best], run.ell[i], run.gap[i]):
+        return Target(best, 0, stock.loss[best], stock.height[best], True), length
+    if rule.source == FROM_BATCH:
+        size, loss = _copy_from_batch(batch, position, work.part, work.value)
+    else:
+        size, loss = functions.maximize(data, i, run.w, work.part, work.value)
+    if size > run.bound[i]:
+        return Target(-1, -1, 0.0, 0.0, False), length
+    grown = place_corner(block.part, block.mean, length, work, size)
+    if grown > length:
+        functions.read(data, i, run.w, block.part[length:], grown - length, work.theta[length:])
+        run.pool.length[i] = grown
+    height = loss + _score_corner(work, size)
+    row = _store_corner(stock, i, work, size, loss, height) if rule.keeps_corners else -1
+    return Target(row, size, loss, height, False), grown

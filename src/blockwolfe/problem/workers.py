@@ -1,0 +1,113 @@
+"""Oracle calls of many blocks at one w, on several cores of one machine.
+
+Compiled tasks run in threads (compiled code holds no GIL), each with scratch of its own.
+Python tasks run in processes that hold the task and its data; their answers are put where the
+task's oracle looks first. Either way every block gets the very answer it would get alone, so
+the number of workers never changes a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from joblib.externals.loky import ProcessPoolExecutor
+
+from blockwolfe.errors import OptionError
+from blockwolfe.problem.blocks import Blocks, Work
+from blockwolfe.problem.python_task import PythonOracle
+
+__all__ = ["Workers", "check_n_jobs"]
+
+# Pieces per worker: enough to even out blocks of unequal cost.
+PIECES = 4
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """The number of workers; None is one, -1 all cores."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise OptionError(f"n_jobs={n_jobs!r} must be an integer >= 1, -1 for all cores, or None.")
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+
+
+class Workers:
+    """Some workers on one set of blocks; a context manager that ends them."""
+
+    def __init__(self, blocks: Blocks, n_jobs: int) -> None:
+        self.blocks, self.n_jobs = blocks, n_jobs
+        self.has_threads = blocks.is_compiled and n_jobs > 1
+        self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
+        self._executor: Executor | None = None
+        self._scratch: list[tuple[Any, Work]] = []
+
+    def __enter__(self) -> Workers:
+        if self.has_threads:
+            self._executor = ThreadPoolExecutor(self.n_jobs)
+            self._scratch = [self.blocks.private() for _ in range(self.n_jobs)]
+        elif self._has_processes:
+            oracle = self.blocks.data.without_memory()
+            self._executor = ProcessPoolExecutor(
+                self.n_jobs, initializer=_receive, initargs=(oracle,), env=_ONE_THREAD_EACH
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+
+    def run(self, n_positions: int, fill: Callable[[Any, Any, Work], int]) -> int:
+        """`fill((begin, end), data, work)` over all positions, in threads.
+
+        Returns the first position at which one of them stopped early, or `n_positions`.
+        """
+        assert self._executor is not None
+        spans = _spans(n_positions, PIECES * self.n_jobs)
+        free = list(self._scratch)
+
+        def task(span: tuple[int, int]) -> int:
+            mine = free.pop()
+            try:
+                return fill(span, *mine)
+            finally:
+                free.append(mine)
+
+        stops = list(self._executor.map(task, spans))
+        early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
+        return min(early, default=n_positions)
+
+    def prefetch(self, order: np.ndarray, w: np.ndarray) -> None:
+        """Let processes answer for the blocks of `order` at w, before they are asked."""
+        if not self._has_processes or self._executor is None or not len(order):
+            return
+        pieces = [order[a:b] for a, b in _spans(len(order), PIECES * self.n_jobs)]
+        answers = self._executor.map(_answer, [w] * len(pieces), pieces)
+        self.blocks.data.put_answers(w, order, [a for piece in answers for a in piece])
+
+
+def _spans(n: int, n_pieces: int) -> list[tuple[int, int]]:
+    cuts = np.linspace(0, n, min(n, n_pieces) + 1).astype(int)
+    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+_ONE_THREAD_EACH = {
+    name: os.environ.get(name, "1")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+}
+_received: list[PythonOracle] = []
+
+
+def _receive(oracle: PythonOracle) -> None:
+    _received[:] = [oracle]
+
+
+def _answer(w: np.ndarray, order: np.ndarray) -> list[Any]:
+    """In a worker process: the outputs of some blocks."""
+    w = w.copy()
+    w.flags.writeable = False
+    return [_received[0].ask(int(i), w) for i in order]
