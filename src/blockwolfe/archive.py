@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -105,6 +106,8 @@ _UNREADABLE = (
     OSError,
     ValueError,
     RuntimeError,
+    SyntaxError,  # (numpy reads the headers of arrays as Python literals)
+    tokenize.TokenError,
 )
 
 

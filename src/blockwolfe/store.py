@@ -104,7 +104,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     return svm
 
 
-_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact")
+_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 
 # -- tasks -------------------------------------------------------------------------------------

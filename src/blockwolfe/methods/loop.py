@@ -29,6 +29,7 @@ from blockwolfe.methods.directions import drop_idle
 from blockwolfe.methods.rules import (
     CACHE_HITS,
     FROM_BATCH,
+    FROM_ORACLE,
     FULL_BLOCK,
     ORACLE_CALLS,
     VIOLATIONS,
@@ -85,6 +86,7 @@ def visit_blocks(
     Returns the position at which it stopped.
     """
     stock, n_blocks = run.stock, run.weight.shape[0]
+    is_scored = rule.source == FROM_ORACLE  # else the oracle may not be called
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
         if i < 0:
@@ -95,7 +97,7 @@ def visit_blocks(
         if rule.keeps_corners and not keeps_to_cap(stock, i, rule.max_corners):
             run.tally[FULL_BLOCK] = i + 1
             return position
-        block = look_at(i, functions, data, run, work)
+        block = look_at(i, is_scored, functions, data, run, work)
         ranks = rank_corners(stock, i, work.theta) if rule.keeps_corners else (-1, -1, -1)
         target, length = find_target(
             rule, block, ranks[0], position, functions, data, run, work, batch
@@ -106,7 +108,7 @@ def visit_blocks(
         gap = _note_visit(rule, block, target, run, work.theta)
         moves = take_step(rule, block, target, ranks, functions, data, run, work)
         for _ in range(rule.n_corrections if moves else 0):
-            block = look_at(i, functions, data, run, work)
+            block = look_at(i, False, functions, data, run, work)
             ranks = rank_corners(stock, i, work.theta)
             row, low = ranks[0], ranks[2]
             slope = block.weight * (stock.height[row] - stock.height[low])

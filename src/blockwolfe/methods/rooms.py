@@ -116,6 +116,9 @@ def make_stock(blocks: Blocks, state: State) -> Stock:
     active = state.active if state.active is not None else _as_corners(blocks, state)
     count = np.diff(active.start)
     n_rows = len(active.weight)
+    slot, value = active.slot.copy(), active.value.copy()
+    if len(value) or not blocks.is_unit:  # one entry to spare: no values would mean all ones
+        slot, value = np.append(slot, np.int32(0)), np.append(value, 0.0)
     return Stock(
         start=active.start[:-1].copy(),
         n_rows=count,
@@ -126,8 +129,8 @@ def make_stock(blocks: Blocks, state: State) -> Stock:
         used_at=np.zeros(n_rows, dtype=np.int64),
         begin=active.begin[:-1].copy(),
         size=np.diff(active.begin),
-        slot=active.slot.copy(),
-        value=active.value.copy(),
+        slot=slot,
+        value=value,
         end=np.array([len(active.slot)], dtype=np.int64),
     )
 

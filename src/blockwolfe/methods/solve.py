@@ -37,14 +37,15 @@ from blockwolfe.seeds import generator
 
 __all__ = ["solve"]
 
-# Between two certificates the dual must gain this share of the gap's terms, or the run has stalled.
-STALLED_GAIN = 1e-15
-# ... unless the gap still falls: near the optimum it is of the order of the root of what the dual
-# lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
+# A run has stalled when between two certificates the dual gained nothing that floating point can
+# tell, and the gap is either rounding noise (this many times the resolution of the numbers) ...
+NOISE = 100.0
+# ... or no longer falls by this factor. Near the optimum the gap is of the order of the root of
+# what the dual lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
 STALLED_GAP = 0.9
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
-VISITS_PER_CALL = 5
+VISITS_PER_CALL = 2
 
 # What a checkpoint keeps of the solver besides trace and certificate.
 _SAVED = (
@@ -202,8 +203,9 @@ class _Solver:
         if not self._is_due():
             return self._add_row()
         before, visits_before = self.certificate, self._visits_certified
+        is_long = self.passes - self._certified_at >= self.method.full_pass_every
         self._certify_and_wait()
-        is_stalled = before is not None and self._has_stalled(before, visits_before)
+        is_stalled = before is not None and self._has_stalled(before, visits_before, is_long)
         return self._add_row() or (Status.STALLED if is_stalled else None)
 
     def _last_row(self, status: Status) -> Status:
@@ -238,7 +240,7 @@ class _Solver:
         self._certify()
         self._patience = self._patience * 2 if was_promised else 1
 
-    def _has_stalled(self, before: Certificate, visits_before: int) -> bool:
+    def _has_stalled(self, before: Certificate, visits_before: int, is_long: bool) -> bool:
         """Whether visits to all blocks with a gap have gained nothing since a certificate."""
         now = self.certificate
         if now is None or not self.method.is_monotone:
@@ -247,8 +249,9 @@ class _Solver:
         by_blocks = not self.engine.is_free_to_certify
         if by_blocks and (self.run.last_visit[is_open] < visits_before).any():
             return False
-        gains = now.dual - before.dual > STALLED_GAIN * (abs(now.primal) + abs(now.dual))
-        return not gains and now.gap > STALLED_GAP * before.gap
+        gains = now.dual - before.dual > now.resolution
+        is_noise = now.gap <= NOISE * now.resolution
+        return not gains and (is_noise or (is_long and now.gap > STALLED_GAP * before.gap))
 
     def _is_due(self) -> bool:
         if self.engine.is_free_to_certify:

@@ -81,14 +81,17 @@ def _is_hit(rule: Any, block: Any, height: float, ell: float, gap: float) -> boo
 
 
 @register_jitable
-def look_at(i: Any, functions: Any, data: Any, run: Any, work: Any) -> Any:
-    """Scores of the block's parts at w, into work.theta."""
+def look_at(i: Any, is_scored: Any, functions: Any, data: Any, run: Any, work: Any) -> Any:
+    """Scores of the block's parts at w, into work.theta; `is_scored` readies the oracle as well."""
     pool = run.pool
     start, length = pool.start[i], pool.length[i]
     end = start + pool.capacity[i]
     part, mean = pool.part[start:end], pool.mean[start:end]
-    functions.score(data, i, run.w)
-    functions.read(data, i, run.w, part, length, work.theta)
+    if is_scored:
+        functions.score(data, i, run.w)
+        functions.read(data, i, run.w, part, length, work.theta)
+    else:
+        functions.peek(data, i, run.w, part, length, work.theta)
     return Block(i, run.weight[i], part, mean, length, dot(work.theta, mean, 0, length))
 
 
@@ -111,12 +114,18 @@ def find_target(
     if rule.source == FROM_BATCH:
         size, loss = _copy_from_batch(batch, position, work.part, work.value)
     else:
+        if rule.source == FROM_CACHE_OR_ORACLE:
+            functions.score(data, i, run.w)
         size, loss = functions.maximize(data, i, run.w, work.part, work.value)
     if size > run.bound[i]:
         return Target(-1, -1, 0.0, 0.0, False), length
     grown = place_corner(block.part, block.mean, length, work, size)
     if grown > length:
-        functions.read(data, i, run.w, block.part[length:], grown - length, work.theta[length:])
+        added, theta = block.part[length:], work.theta[length:]
+        if rule.source == FROM_BATCH:
+            functions.peek(data, i, run.w, added, grown - length, theta)
+        else:
+            functions.read(data, i, run.w, added, grown - length, theta)
         run.pool.length[i] = grown
     height = loss + _score_corner(work, size)
     row = _store_corner(stock, i, work, size, loss, height) if rule.keeps_corners else -1

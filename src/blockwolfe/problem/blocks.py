@@ -163,6 +163,7 @@ def _as_pieces(made: TaskBlocks) -> BlockFunctions:
                 f.maximize, types.Tuple((i64, f64))(data, i64, _VECTOR, _PARTS, _VECTOR)
             ),
             read=Piece(f.read, types.void(data, i64, _VECTOR, _PARTS, i64, _VECTOR)),
+            peek=Piece(f.peek, types.void(data, i64, _VECTOR, _PARTS, i64, _VECTOR)),
             sqnorm=Piece(f.sqnorm, f64(data, i64, _PARTS, _VECTOR, i64)),
             add=Piece(f.add, types.void(data, i64, _PARTS, _VECTOR, i64, f64, _VECTOR)),
             spread=Piece(f.spread, i64(data, i64, moved, _VECTOR, _INDEX, _VECTOR)),

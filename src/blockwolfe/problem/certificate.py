@@ -32,6 +32,7 @@ class Certificate:
 
     `exact` is False when the oracle is only approximate or was caught giving a
     worse output than a known one: the numbers are then estimates, not bounds.
+    `resolution` is the size of rounding errors in the numbers: a smaller gap is noise.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -45,6 +46,7 @@ class Certificate:
     block_gaps: np.ndarray
     lam: float
     exact: bool
+    resolution: float = 0.0
 
     @classmethod
     def unknown(cls, n_blocks: int, lam: float) -> Certificate:
@@ -263,4 +265,6 @@ def examine(
     gap = primal - dual
     if found.is_exact:
         gap = max(gap, 0.0)  # below zero is rounding; with an inexact oracle it would be news
-    return Certificate(primal, dual, gap, found.answers.gap, lam, found.is_exact), v, found
+    resolution = np.finfo(float).eps * float(np.dot(blocks.weight, 1.0 + found.answers.magnitude))
+    block_gaps, is_exact = found.answers.gap, found.is_exact
+    return Certificate(primal, dual, gap, block_gaps, lam, is_exact, resolution), v, found

@@ -159,4 +159,4 @@ def _spread(
     return int(size)
 
 
-FUNCTIONS = BlockFunctions(_score, _maximize, _read, _sqnorm, _add, _spread)
+FUNCTIONS = BlockFunctions(_score, _maximize, _read, _read, _sqnorm, _add, _spread)

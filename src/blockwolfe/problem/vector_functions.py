@@ -65,4 +65,4 @@ def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) ->
     return int(size)
 
 
-FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add, spread)
+FUNCTIONS = BlockFunctions(score, maximize, read, read, sqnorm, add, spread)

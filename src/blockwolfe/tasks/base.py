@@ -1,4 +1,4 @@
-"""What a task is: the four-method protocol for Python, and the six functions for compiled code."""
+"""What a task is: the four-method protocol for Python, and the seven functions for compiled code."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class BlockFunctions(NamedTuple):
     * ``maximize(data, i, w, part, value) -> (size, loss)``: the oracle; writes the
       parts of the corner that maximises L_i + <theta, z>, returns how many, and L_i;
     * ``read(data, i, w, part, size, out)``: out[s] = theta[part[s]], after ``score``;
+    * ``peek(data, i, w, part, size, out)``: the same without ``score``, for a visit that may do
+      without the oracle;
     * ``sqnorm(data, i, part, delta, size)``: |F_i delta|^2, parts all different;
     * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta;
     * ``spread(data, i, (part, delta, size, coefficient), image, index, value) -> n``:
@@ -67,6 +69,7 @@ class BlockFunctions(NamedTuple):
     score: Any
     maximize: Any
     read: Any
+    peek: Any
     sqnorm: Any
     add: Any
     spread: Any

@@ -1,4 +1,4 @@
-"""The six `BlockFunctions` for label sequences; a single label is a sequence of length one."""
+"""The seven `BlockFunctions` for label sequences; a single label is a sequence of length one."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ class SequenceData(NamedTuple):
     path: np.ndarray  # scratch (longest,): the label sequence found
     buffer: np.ndarray  # scratch (d,) for sequences without Gram matrix; zero at rest
 
+
+# Directions of at most so many parts are measured pair by pair.
+FEW_PARTS = 32
 
 SCRATCH = ("theta", "augmented", "best", "grid", "path", "buffer")
 
@@ -107,6 +110,12 @@ def read(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
 
 
 @jit
+def peek(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
+    """Scores of some parts straight from w: less work than all of theta where they are few."""
+    emissions.score_parts(data.tokens, data.layout, i, w, part, size, out)
+
+
+@jit
 def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
     """|F delta|^2 by the Gram matrix over positions, or by forming F delta."""
     n_labels = data.layout.n_labels
@@ -115,6 +124,10 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
     if data.gram_start[i] < 0:
         emissions.add_parts(data.tokens, data.layout, i, part, delta, size, 1.0, data.buffer)
         return _drain(data.tokens, data.layout, i, data.buffer)
+    if size <= FEW_PARTS:
+        return _sparse_gram_form(
+            data.gram, data.gram_start[i], part, delta, size, n_unary, n_labels
+        )
     grid = data.grid.reshape(data.grid.size)
     total = 0.0
     for s in range(size):
@@ -126,6 +139,29 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
     for s in range(size):
         if part[s] < n_unary:
             grid[part[s]] = 0.0
+    return total
+
+
+@jit
+def _sparse_gram_form(
+    gram: Any, begin: int, part: Any, delta: Any, size: int, n_unary: int, n_labels: int
+) -> float:
+    """The same for a direction of few parts, pair by pair."""
+    total = 0.0
+    for s in range(size):
+        total += delta[s] * delta[s] if part[s] >= n_unary else 0.0
+        t = part[s] // n_labels
+        for r in range(s + 1):
+            u = part[r] // n_labels
+            # (part numbers of equal labels differ by a multiple of n_labels)
+            if (
+                part[s] < n_unary
+                and part[r] < n_unary
+                and (part[s] - part[r]) == (t - u) * n_labels
+            ):
+                low, high = min(t, u), max(t, u)
+                term = gram[begin + high * (high + 1) // 2 + low] * delta[s] * delta[r]
+                total += term if r == s else 2.0 * term
     return total
 
 
@@ -175,4 +211,4 @@ def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) ->
     return int(emissions.take_out(tokens, layout, i, (part, size), image, index, value))
 
 
-FUNCTIONS = BlockFunctions(score, maximize, read, sqnorm, add, spread)
+FUNCTIONS = BlockFunctions(score, maximize, read, peek, sqnorm, add, spread)
