@@ -12,31 +12,24 @@ Each figure is the best of several repetitions, interleaved, because machines ar
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-import numba
 import numpy as np
+from common import data_home, machine
 from rich.console import Console
 from rich.table import Table
 
 import blockwolfe as bw
 from blockwolfe.compiled import call, jit
-from blockwolfe.methods.engines import BlockEngine, make_engine
+from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engines import make_engine
+from blockwolfe.problem.workers import Workers
 
-ROOT = Path(__file__).parents[1]
 LAM = 0.01
 console = Console()
-
-
-def data_home() -> str | None:
-    named = os.environ.get("BLOCKWOLFE_DATA")
-    beside = ROOT.parent / "shared" / "data"
-    return named or (str(beside) if beside.is_dir() else None)
 
 
 def problems() -> dict[str, bw.Problem]:
@@ -60,7 +53,14 @@ def bare_oracle(n_blocks, functions, data, w, work):
         functions.maximize(data, i, w, work.part, work.value)
 
 
-def advance_one_pass(engine: BlockEngine) -> None:
+def engine_of(problem: bw.Problem) -> Engine:
+    """Plain block-coordinate Frank-Wolfe at its start, on one core."""
+    blocks, rng = problem.blocks, np.random.default_rng(0)
+    state, workers = problem.initial_state(), Workers(blocks, 1)
+    return make_engine(bw.BCFW(), blocks, state, LAM, rng, workers)
+
+
+def advance_one_pass(engine: Engine) -> None:
     engine.advance(len(engine.run.blocks), lambda: True)
 
 
@@ -125,8 +125,7 @@ def numpy_passes(problem: bw.Problem, order: np.ndarray, lam: float):
 
 def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, float]:
     blocks, n = problem.blocks, len(problem)
-    rng = np.random.default_rng(0)
-    engine = make_engine(bw.BCFW(), blocks, problem.initial_state(), LAM, rng)
+    engine = engine_of(problem)
     for _ in range(warm_up):
         advance_one_pass(engine)
     args = (n, blocks.functions, blocks.data, engine.run.w, engine.run.work)
@@ -145,8 +144,7 @@ def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]
     spent, dual = numpy_passes(problem, order, LAM)
     best = np.inf
     for _ in range(5):
-        rng = np.random.default_rng(0)
-        engine = make_engine(bw.BCFW(), problem.blocks, problem.initial_state(), LAM, rng)
+        engine = engine_of(problem)
         spent_here = sum(seconds(lambda e=engine: advance_one_pass(e)) for _ in range(n_passes))
         best = min(best, spent_here)
     run = engine.run
@@ -180,10 +178,7 @@ def start_up(cache: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    console.print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"numba {numba.__version__}, one thread"
-    )
+    console.print(f"{machine()}, one thread")
     table = Table("problem", "visit", "bare oracle", "ratio", "visits per second")
     for name, problem in problems().items():
         is_small = problem.n_features < 10_000

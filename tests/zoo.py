@@ -132,12 +132,25 @@ PROBLEMS = {
     "toy-python": lambda: plain(_toy()),
 }
 
+
+def bounded(problem):
+    """Bounds of every kind for a problem: two-sided, one-sided, none, and one that excludes zero."""
+    rng = np.random.default_rng(5)
+    d = problem.n_features
+    lower = rng.choice([-np.inf, -0.3, 0.0], size=d)
+    upper = rng.choice([np.inf, 0.2, 0.0], size=d)
+    lower[0], upper[0] = 0.05, 0.1
+    return lower, upper
+
+
 METHODS = [
     "bcfw+uniform",
     "bcfw+permutation",
     "bcfw+cyclic",
     "bcfw+predefined",
     "bcfw+averaging",
+    "bcfw+gap+pairwise+cache",
+    "bcfw+blended",
     "fw",
     "fw+predefined",
 ]
@@ -162,8 +175,8 @@ def enumerated_primal(problem, w, lam):
     return lam / 2 * np.dot(w, w) + np.dot(problem.weight, hinges)
 
 
-def enumerated_optimum(problem, lam):
-    """The optimum of (1) as a quadratic program over (w, slacks), by a general solver."""
+def enumerated_optimum(problem, lam, bounds=None):
+    """The optimum of (1), w within bounds, as a quadratic program over (w, slacks)."""
     n, d = len(problem), problem.n_features
     terms = [(i, psi, loss) for i in range(n) for psi, loss in hinge_terms(problem, i)]
     # loss - <w, psi> - xi_i <= 0
@@ -178,12 +191,21 @@ def enumerated_optimum(problem, lam):
     def gradient(z):
         return np.concatenate([lam * z[:d], problem.weight])
 
+    w = np.zeros(d)
+    box = None
+    if bounds is not None:
+        w = np.clip(w, *bounds)
+        box = scipy.optimize.Bounds(
+            np.concatenate([bounds[0], np.full(n, -np.inf)]),
+            np.concatenate([bounds[1], np.full(n, np.inf)]),
+        )
     found = scipy.optimize.minimize(
         objective,
-        np.concatenate([np.zeros(d), np.full(n, b.max())]),
+        np.concatenate([w, np.full(n, b.max() + 1.0)]),
         jac=gradient,
         constraints={"type": "ineq", "fun": lambda z: A @ z - b, "jac": lambda z: A},
         method="SLSQP",
+        bounds=box,
         options={"maxiter": 2000, "ftol": 1e-14},
     )
     assert found.success, found.message

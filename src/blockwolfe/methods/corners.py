@@ -74,12 +74,11 @@ def rank_corners(stock: Any, i: int, theta: Any) -> tuple[int, int, int]:
 
 
 @jit
-def find_corner(stock: Any, i: int, corner: Any, loss: float, height: float) -> int:
+def find_corner(stock: Any, i: int, corner: Any, loss: float) -> int:
     """The row of an equal corner, or -1. `corner` is (slot, value, size)."""
     slot, value, size = corner
     for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-        # equal corners have heights equal to the last bit: the same sum over the same scores
-        if stock.height[row] != height or stock.loss[row] != loss or stock.size[row] != size:
+        if stock.loss[row] != loss or stock.size[row] != size:
             continue
         begin, e = stock.begin[row], 0
         while e < size and stock.slot[begin + e] == slot[e]:

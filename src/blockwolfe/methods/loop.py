@@ -31,6 +31,7 @@ from blockwolfe.methods.rules import (
     FROM_BATCH,
     FROM_ORACLE,
     FULL_BLOCK,
+    FW_STEP,
     ORACLE_CALLS,
     VIOLATIONS,
     VISITS,
@@ -87,6 +88,8 @@ def visit_blocks(
     """
     stock, n_blocks = run.stock, run.weight.shape[0]
     is_scored = rule.source == FROM_ORACLE  # else the oracle may not be called
+    # a Frank-Wolfe step to the oracle's corner looks at no other
+    is_ranked = rule.keeps_corners and (rule.step != FW_STEP or not is_scored)
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
         if i < 0:
@@ -98,7 +101,7 @@ def visit_blocks(
             run.tally[FULL_BLOCK] = i + 1
             return position
         block = look_at(i, is_scored, functions, data, run, work)
-        ranks = rank_corners(stock, i, work.theta) if rule.keeps_corners else (-1, -1, -1)
+        ranks = rank_corners(stock, i, work.theta) if is_ranked else (-1, -1, -1)
         target, length = find_target(
             rule, block, ranks[0], position, functions, data, run, work, batch
         )

@@ -24,6 +24,7 @@ from blockwolfe.methods.rules import (
     BLENDED_STEP,
     CORRECTIVE_STEP,
     DROPS,
+    FW_STEP,
     PAIRWISE_STEP,
     STEPS,
     VISITS,
@@ -129,10 +130,11 @@ def take_step(
     slope = weight * (target.height - block.score) - run.ell[i]
     to = (work.slot, work.value, 0, target.size)
     away, alpha_away, loss_away = to, 1.0, 0.0
-    if row >= 0:
+    if row >= 0 and rule.step != FW_STEP:
         kind, row, slope = _choose(rule, block, row, ranks, functions, data, run, work)
-        to, away, loss = _corner_at(stock, row), _corner_at(stock, low), stock.loss[row]
-        alpha_away, loss_away = stock.weight[low], stock.loss[low]
+        away, alpha_away, loss_away = _corner_at(stock, low), stock.weight[low], stock.loss[low]
+    if row >= 0:
+        to, loss = _corner_at(stock, row), stock.loss[row]
     if slope <= 0.0:
         return False
     size, sqnorm = _length_of(kind, to, away, block, functions, data, work)

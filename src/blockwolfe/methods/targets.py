@@ -67,7 +67,7 @@ def _score_corner(work: Any, size: int) -> float:
 def _store_corner(stock: Any, i: int, work: Any, size: int, loss: float, height: float) -> int:
     """The row of the oracle's corner, old or new."""
     corner = (work.slot, work.value, size)
-    row = find_corner(stock, i, corner, loss, height)
+    row = find_corner(stock, i, corner, loss)
     return row if row >= 0 else insert_corner(stock, i, corner, loss, height)
 
 

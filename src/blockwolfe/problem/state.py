@@ -10,7 +10,8 @@ active sets also keep the corners themselves, so that a later run can go on from
 
 Under bounds (SPEC section 3)
 
-    w = clip(v / lam, l, u)     D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)
+    w = clip(v / lam, l, u)
+    D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a task is: the four-method protocol for Python, and the seven functions for compiled code."""
+"""What a task is: the four-method protocol for Python, the seven functions for compiled code."""
 
 from __future__ import annotations
 

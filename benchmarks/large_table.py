@@ -1,0 +1,115 @@
+"""OCR-large and CoNLL-2000 to a certified gap, with test error; CRFsuite on the same features.
+
+    python benchmarks/large_table.py [--sets ocr conll] [--methods auto] [--time-limit 300]
+
+CPU seconds of training alone, in one run of one machine. CRFsuite (optional: python-crfsuite) is
+run with its own defaults, on the same attributes, and with attributes for the first and the last
+position, as our chain has. It keeps no weight for a pair of attribute and label that never
+occurs in training, and certifies nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import scipy.sparse as sp
+from common import Benchmark, conll2000, machine, ocr, options, publish, table, timed, warm_up
+
+import blockwolfe as bw
+
+HEADER = ["data", "method", "lam", "ending", "gap", "CPU s", "passes", "measure", "on test"]
+SETS = {"ocr": ("OCR-large", lambda home: ocr("large", home)), "conll": ("CoNLL-2000", conll2000)}
+CRFSUITE = {"lbfgs": "CRFsuite L-BFGS", "ap": "CRFsuite averaged perceptron"}
+
+
+def solved(name: str, benchmark: Benchmark, times: float, method: str, given: Any) -> list[Any]:
+    """One line: a method at lam = times/n."""
+    problem = benchmark.problem
+    lam = times / len(problem)
+    warm_up(problem, lam, method)
+    result, _, cpu_seconds = timed(
+        lambda: bw.solve(
+            problem, lam, method, tol=given.tol, time_limit=given.time_limit, random_state=0
+        )
+    )
+    return [
+        name,
+        method,
+        f"{times:g}/n",
+        result.status.name,
+        float(result.certificate.gap),
+        cpu_seconds,
+        float(result.counts.effective_passes),
+        benchmark.measure,
+        f"{benchmark.test_score(result.w):.4f}",
+    ]
+
+
+def items(X: list[Any]) -> Iterator[list[list[str]]]:
+    """Sequences of attribute names: the features that are not zero, and the two ends."""
+    for x in X:
+        rows = sp.csr_array(x)
+        columns = [rows.indices[a:b] for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
+        attributes = [["bias", *map(str, seen)] for seen in columns]
+        attributes[0].append("first")
+        attributes[-1].append("last")
+        yield attributes
+
+
+def crfsuite(name: str, benchmark: Benchmark, algorithm: str) -> list[Any]:
+    """One line: CRFsuite with an algorithm of its own."""
+    import pycrfsuite
+
+    problem, classes = benchmark.problem, benchmark.problem.task.classes_
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+    for attributes, y in zip(items(problem.X), problem.Y, strict=True):
+        trainer.append(attributes, list(map(str, y)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        _, _, cpu_seconds = timed(lambda: trainer.train(path))
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        guesses = [[classes.dtype.type(y) for y in tagger.tag(x)] for x in items(benchmark.test.X)]
+        tagger.close()
+    score = benchmark.score(benchmark.test.Y, guesses)
+    nothing = float("nan")
+    return [
+        *(name, CRFSUITE[algorithm], "", "", nothing, cpu_seconds, nothing),
+        *(benchmark.measure, f"{score:.4f}"),
+    ]
+
+
+def lines(name: str, benchmark: Benchmark, given: Any) -> Iterator[list[Any]]:
+    for method in given.methods:
+        for times in given.times:
+            yield solved(name, benchmark, times, method, given)
+    if given.crfsuite:
+        for algorithm in CRFSUITE:
+            yield crfsuite(name, benchmark, algorithm)
+
+
+def main() -> None:
+    parser = options(__doc__, needs_data=True)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--methods", nargs="+", default=["auto"])
+    parser.add_argument("--times", type=float, nargs="+", default=[1.0, 10.0], help="lam times n")
+    parser.add_argument("--tol", type=float, default=1e-2)
+    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds of each run")
+    parser.add_argument("--no-crfsuite", dest="crfsuite", action="store_false")
+    given = parser.parse_args()
+    try:
+        import pycrfsuite  # noqa: F401
+    except ImportError:
+        given.crfsuite = False
+        publish(None, "python-crfsuite is not installed: its lines are left out.")
+    rows = []
+    for name, load in map(SETS.get, given.sets):
+        rows += lines(name, load(given.data_home), given)
+    publish(given.output, table(HEADER, rows), machine())
+
+
+if __name__ == "__main__":
+    main()
