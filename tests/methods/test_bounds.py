@@ -100,10 +100,10 @@ def test_safe_and_exact_searches_reach_the_same_optimum():
 def test_wide_bounds_change_nothing_and_infinite_ones_are_none():
     problem = PROBLEMS["chain-dense"]()
     options = {"tol": 0.0, "max_passes": 4, "random_state": 0}
-    free = bw.solve(problem, LAM, "bcfw+pairwise", **options)
+    free = bw.solve(problem, LAM, "bcfw+cyclic+away", **options)
     wide = bw.Problem(problem.task, problem.X, problem.Y, bounds=(-1e6, 1e6))
     assert wide.blocks.is_bounded
-    result = bw.solve(wide, LAM, "bcfw+pairwise", **options)
+    result = bw.solve(wide, LAM, "bcfw+cyclic+away", **options)
     np.testing.assert_allclose(result.w, free.w, atol=1e-12)
     for none in ((None, None), (-np.inf, np.inf), None):
         assert not bw.Problem(problem.task, problem.X, problem.Y, bounds=none).blocks.is_bounded
