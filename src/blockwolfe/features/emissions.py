@@ -155,7 +155,7 @@ def score_parts(tokens: Any, layout: Any, i: int, w: Any, part: Any, size: int, 
         if p >= n_unary:
             out[s] = w[layout.transition - n_unary + p]
             continue
-        t = p // n_labels
+        t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         row = begin + t
         total = _score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
@@ -187,7 +187,7 @@ def add_parts(
         if p >= n_unary:
             out[layout.transition - n_unary + p] += change
             continue
-        t = p // n_labels
+        t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         for e in range(np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])):
             at = np.uint64(indices[e]) * np.uint64(n_labels) + np.uint64(label)
@@ -224,7 +224,7 @@ def take_out(
         if p >= n_unary:
             found = _take_one(layout.transition - n_unary + p, found, image, index, value)
             continue
-        t = p // n_labels
+        t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         for e in range(tokens.indptr[begin + t], tokens.indptr[begin + t + 1]):
             at = np.int64(tokens.indices[e]) * n_labels + label

@@ -1,10 +1,13 @@
-"""The automatic choice of a method: what the papers recommend, decided by measurement.
+"""The automatic choice of a method: what the papers recommend, and what was measured.
 
 Gap sampling throughout. Frank-Wolfe steps first: they keep w smooth, and the gap falls faster
 than with active-set steps until it is about a tenth of what it was at the start. Blended pairwise
-steps from there on, over the corners kept so far, and with a cache where an oracle call costs
-enough beside the rest of a visit: the first pass tells what a visit with an oracle call costs,
-and a few visits over stored corners what one without it does.
+steps from there on, over the corners kept so far, and with a cache unless the task's oracle is
+as cheap as looking at stored corners.
+
+The first pass measures what an oracle call costs beside the rest of a visit. The measurement
+overrules what is known of the task only where it is clear: times are noisy, and the same seed
+should give the same run.
 """
 
 from __future__ import annotations
@@ -27,15 +30,16 @@ from blockwolfe.problem.workers import Workers
 
 __all__ = ["AutoEngine"]
 
-# A cache pays when the oracle takes at least this share of a visit ...
-DEAR_SHARE = 0.15
-# ... and from the start, even with Frank-Wolfe steps, when it takes nearly all of it.
-VERY_DEAR_SHARE = 0.9
 CACHE = Cache(F=0.5)
-# Visits over stored corners by which their cost is measured.
-N_MEASURED = 200
 # Frank-Wolfe steps until the gap has fallen to this share of the first pass's gaps.
 EARLY = 0.1
+# Visits over stored corners by which their cost is measured, and seconds they must take to tell.
+N_MEASURED = 2000
+CLEAR_SECONDS = 5e-3
+# The oracle's share of a visit that makes it dear, or cheap, whatever the task says.
+CLEARLY_DEAR, CLEARLY_CHEAP = 0.6, 0.05
+# Seconds of a visit from which on every call counts, and the cache is used from the start.
+LONG_VISIT = 1e-3
 
 
 class AutoEngine(BlockEngine):
@@ -46,6 +50,7 @@ class AutoEngine(BlockEngine):
         super().__init__(run, first, rng, workers)
         self.note = "first pass: measuring"
         self._oracle_share = np.nan  # of the time of a visit; not measured yet
+        self._is_dear = True
         self._switch_at = np.nan  # gap at which active-set steps begin
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
@@ -59,15 +64,21 @@ class AutoEngine(BlockEngine):
             self._go_late()
 
     def _measure(self, seconds_per_visit: float) -> None:
-        without = self._seconds_without_oracle()
+        without, seconds = self._visit_stored()
         self._oracle_share = max(0.0, 1.0 - without / seconds_per_visit)
         self._switch_at = EARLY * self.gap_estimate
-        is_very_dear = self._oracle_share >= VERY_DEAR_SHARE
-        self.method = replace(self.method, cache=CACHE if is_very_dear else None)
+        self._is_dear = not self.run.blocks.is_cheap
+        if seconds >= CLEAR_SECONDS:
+            is_changed = self._oracle_share >= CLEARLY_DEAR or self._oracle_share <= CLEARLY_CHEAP
+            self._is_dear = self._oracle_share >= CLEARLY_DEAR if is_changed else self._is_dear
+        is_long = self._is_dear and (
+            not self.run.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
+        )
+        self.method = replace(self.method, cache=CACHE if is_long else None)
         self._say(f"Frank-Wolfe steps until the gap is near {self._switch_at:.2g}")
 
     def _go_late(self) -> None:
-        cache = CACHE if self._oracle_share >= DEAR_SHARE else None
+        cache = CACHE if self._is_dear else None
         self.method = replace(self.method, step=BlendedPairwise(), cache=cache)
         self._say("blended pairwise steps")
 
@@ -77,19 +88,21 @@ class AutoEngine(BlockEngine):
             f"gap sampling, {steps}, {cache}: the oracle takes {self._oracle_share:.0%} of a visit"
         )
 
-    def _seconds_without_oracle(self) -> float:
-        """Seconds of a visit that moves to a stored corner; such visits are work like any other."""
+    def _visit_stored(self) -> tuple[float, float]:
+        """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
         order = np.arange(min(len(self.run.blocks), N_MEASURED), dtype=np.int64)
         began, done = time.perf_counter(), 0
         while done < len(order):
             self._make_room()
             done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STORE, NO_BATCH)
-        return (time.perf_counter() - began) / len(order)
+        seconds = time.perf_counter() - began
+        return seconds / len(order), seconds
 
     def to_save(self) -> dict[str, Any]:
         """And what was measured and chosen."""
         return super().to_save() | {
             "oracle_share": self._oracle_share,
+            "is_dear": self._is_dear,
             "switch_at": self._switch_at,
             "is_late": not isinstance(self.method.step, FW),
             "has_cache": self.method.cache is not None,
@@ -100,6 +113,7 @@ class AutoEngine(BlockEngine):
         """And go on with it."""
         super().restore(saved)
         self._oracle_share, self._switch_at = saved["oracle_share"], saved["switch_at"]
+        self._is_dear = bool(saved["is_dear"])
         step = BlendedPairwise() if saved["is_late"] else FW()
         cache = CACHE if saved["has_cache"] else None
         self.method = replace(self.method, step=step, cache=cache)

@@ -49,14 +49,17 @@ class BatchEngine(Engine):
         self.method: FrankWolfe = method
         self.n_steps = 0
         self._found: tuple[Certificate, Answers] | None = None
+        self._is_counted = False  # whether the next full pass was counted before a checkpoint
 
     def certify(self) -> Certificate:
         """All oracles at the current point; remembered for the step."""
         if self._found is None:
             certificate, found = self.run.examine(keep=True, workers=self.workers)
             self._found = certificate, found.answers
-            self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
-            self.run.tally[VISITS] += len(self.run.blocks)
+            if not self._is_counted:
+                self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
+                self.run.tally[VISITS] += len(self.run.blocks)
+            self._is_counted = False
         return self._found[0]
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
@@ -87,11 +90,9 @@ class BatchEngine(Engine):
         return float(bounded_step(run.box, index, move, len(move), slope / lam, 1.0))
 
     def to_save(self) -> dict[str, Any]:
-        """What a checkpoint must hold: a full pass that no step has followed is made again."""
-        n_blocks = len(self.run.blocks) if self._found is not None else 0
-        return {"n_steps": self.n_steps, "calls_to_repeat": n_blocks}
+        """A full pass that no step has followed is made again, but not counted again."""
+        return {"n_steps": self.n_steps, "is_counted": self._found is not None}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
-        self.n_steps = int(saved["n_steps"])
-        self.run.tally[[ORACLE_CALLS, VISITS]] -= int(saved["calls_to_repeat"])
+        self.n_steps, self._is_counted = int(saved["n_steps"]), bool(saved["is_counted"])

@@ -72,9 +72,11 @@ class Saved:
     solver: dict[str, Any]
     engine: dict[str, Any]
     run: dict[str, Any]
+    certificate_calls: int
 
     def put_into(self, engine: Engine) -> None:
         """Bring an engine, and its run, to where they were."""
+        engine.certificate_calls = self.certificate_calls
         engine.run.restore(self.run)
         engine.restore(self.engine)
 
@@ -96,6 +98,7 @@ class Writer:
         header = {
             "identity": self.identity,
             "solver": _flatten("solver", solver, arrays),
+            "certificate_calls": engine.certificate_calls,
             "engine": _flatten("engine", engine.to_save(), arrays),
             "run": _flatten("run", engine.run.to_save(), arrays),
         }
@@ -130,7 +133,7 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
             )
     parts = (_restored(part, header[part], arrays) for part in ("solver", "engine", "run"))
     solver, engine, run = parts
-    return Saved(solver, engine, run)
+    return Saved(solver, engine, run, header["certificate_calls"])
 
 
 def _flatten(prefix: str, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -104,6 +104,7 @@ class Solver:
         return self._add_row()
 
     def _next_pass(self) -> Status | None:
+        self._save_if_due()
         self.is_current = False
         try:
             self.engine.advance(self._visits_left(), self._may_go_on)

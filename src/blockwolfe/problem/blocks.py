@@ -61,6 +61,7 @@ class Blocks:
     is_compiled: bool
     is_exact: bool
     is_unit: bool = False  # whether every value of a corner is one
+    is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     true_corners: Corners = field(default=_NO_CORNERS)  # as `truth`, in the oracle's own order
     lower: np.ndarray = field(default_factory=lambda: np.zeros(0))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -146,6 +147,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
         is_unit=made.is_unit,
+        is_cheap=made.is_cheap,
         true_corners=made.truth,
         scratch=made.scratch,
         identity=made.identity,

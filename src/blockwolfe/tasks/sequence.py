@@ -140,6 +140,7 @@ class SequenceTask(BaseEstimator):
             corner_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
             is_unit=True,
+            is_cheap=longest == 1,  # a single label: the scores are all there is to it
             scratch=sequence_functions.SCRATCH,
             identity=(*data.tokens, data.labels, data.cost, data.scale, data.allowed),
         )
