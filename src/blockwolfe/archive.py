@@ -70,7 +70,7 @@ def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        sha.update(array.tobytes())
+        sha.update(array.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
 
 

@@ -54,7 +54,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
 
 
 def save(svm: StructuredSVM, path: Any) -> None:
-    """Write a fitted estimator; callbacks and generators are not kept.
+    """Write a fitted estimator; callbacks, checkpoints and generators are not kept.
 
     >>> import blockwolfe as bw, tempfile
     >>> svm = bw.StructuredSVM(lam=1.0).fit([[0.0], [1.0]], [0, 1])
@@ -65,7 +65,7 @@ def save(svm: StructuredSVM, path: Any) -> None:
     """
     options = svm.get_params(deep=False)
     options.pop("task")
-    options["callbacks"] = ()
+    options["callbacks"], options["checkpoint"] = (), None
     if not isinstance(options["random_state"], (int, np.integer, type(None))):
         options["random_state"] = None
     arrays = {"coef": svm.coef_, "block_gaps": svm.certificate_.block_gaps}
@@ -146,7 +146,7 @@ def _unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, pat
 
 def _encode(value: Any, name: str) -> Any:
     """Plain JSON, with one-key objects for what JSON lacks."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -171,7 +171,9 @@ def _decode(value: Any, path: Path) -> Any:
         return {_decode(k, path): _decode(v, path) for k, v in inside}
     if kind in ("list", "tuple", "ndarray"):
         values = [_decode(v, path) for v in inside]
-        return {"list": values, "tuple": tuple(values), "ndarray": np.array(values)}[kind]
+        return (
+            np.array(values) if kind == "ndarray" else {"list": list, "tuple": tuple}[kind](values)
+        )
     if kind not in _KNOWN:
         raise ModelFileError(f"{path} names the unknown object {kind!r}; it was altered.")
     return _KNOWN[kind](**{k: _decode(v, path) for k, v in inside.items()})

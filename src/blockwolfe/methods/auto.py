@@ -58,7 +58,8 @@ class AutoEngine(BlockEngine):
         began, visits = time.perf_counter(), int(self.run.tally[VISITS])
         super().advance(max_visits, may_go_on)
         made = int(self.run.tally[VISITS]) - visits
-        if np.isnan(self._oracle_share) and made >= len(self.run.blocks):
+        is_whole = made > 0 and np.isfinite(self.run.gap).all()
+        if np.isnan(self._oracle_share) and is_whole:
             self._measure((time.perf_counter() - began) / made)
         elif isinstance(self.method.step, FW) and self.gap_estimate <= self._switch_at:
             self._go_late()

@@ -64,6 +64,7 @@ class BatchEngine(Engine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One joint step of all blocks."""
+        may_go_on()  # (a moment to write a checkpoint)
         certificate = self.certify()
         assert self._found is not None
         found, run, blocks = self._found[1], self.run, self.run.blocks

@@ -19,12 +19,13 @@ from blockwolfe.methods.rules import (
     FROM_STORE,
     FULL_BLOCK,
     ORACLE_CALLS,
-    VISITS,
+    VIOLATIONS,
     Batch,
     Draws,
     Rule,
 )
 from blockwolfe.methods.run import Run
+from blockwolfe.methods.samplers import Permutation
 from blockwolfe.methods.settings import BCFW
 from blockwolfe.methods.targets import has_room
 from blockwolfe.methods.tree import make_tree
@@ -48,11 +49,9 @@ _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
 NO_CAP = 2**62
 
 
-def make_rule(run: Run, method: BCFW, source: int) -> Rule:
+def make_rule(run: Run, method: BCFW, source: int, hit_floor: float) -> Rule:
     """The settings as the loop reads them."""
     step, cache = method.step, method.cache
-    total = run.total_gap if run.total_gap == run.total_gap else float(run.gap.sum())
-    floor = cache.nu * total / len(run.blocks) if cache and np.isfinite(total) else 0.0
     return Rule(
         lam=run.lam,
         step=step.code,
@@ -61,8 +60,8 @@ def make_rule(run: Run, method: BCFW, source: int) -> Rule:
         keeps_corners=run.keeps_corners,
         keeps_idle=cache is not None,
         max_corners=cache.max_corners if cache and cache.max_corners else NO_CAP,
-        hit_share=cache.F if cache else 0.0,
-        hit_floor=float(floor),
+        hit_share=float(cache.F) if cache else 0.0,
+        hit_floor=hit_floor,
         n_corrections=int(getattr(step, "max_steps", 0)),
         correction_share=float(getattr(step, "share", 0.0)),
         is_max_gap=method.sampling.is_max,
@@ -80,6 +79,8 @@ class BlockEngine(Engine):
         self.rng = rng
         self._draws, self._done = _NO_DRAWS, 0  # the pass at work; a checkpoint may split it
         self._source = FROM_ORACLE
+        self._hit_floor = 0.0  # of the cache, for the pass at work
+        self._n_draws = 0
         self._chunk = 2000 if run.blocks.is_compiled else 1
         self._planes = _Planes()
         self.seconds_per_call = np.nan  # of the oracle, from full passes
@@ -105,14 +106,20 @@ class BlockEngine(Engine):
 
     def _begin_pass(self, max_visits: int) -> None:
         run, method = self.run, self.method
-        draws = method.sampling.draws(run.gap, int(run.tally[VISITS]), self.rng)
-        self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
-        self._done = 0
         self._source = FROM_ORACLE
         if method.cache is not None:
             self._source = FROM_CACHE_OR_ORACLE
             if method.cache.multi_plane:
                 self._source = FROM_STORE if self._planes.prefers_store() else FROM_ORACLE
+            total = run.total_gap if run.total_gap == run.total_gap else float(run.gap.sum())
+            is_known = np.isfinite(total)
+            self._hit_floor = method.cache.nu * total / len(run.blocks) if is_known else 0.0
+        # (a pass over stored corners renews no estimate, so there is none to go by)
+        sampling = Permutation() if self._source == FROM_STORE else method.sampling
+        draws = sampling.draws(run.gap, self._n_draws, self.rng)
+        self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
+        self._n_draws += len(self._draws.block)
+        self._done = 0
         self._plant_tree()
 
     def _plant_tree(self) -> None:
@@ -133,7 +140,7 @@ class BlockEngine(Engine):
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         run, blocks = self.run, self.run.blocks
-        rule = make_rule(run, self.method, source)
+        rule = make_rule(run, self.method, source, self._hit_floor)
         args = (rule, blocks.functions, blocks.data, run.view(), run.work, batch)
         return int(call(visit_blocks, blocks.kind, draws, begin, *args))
 
@@ -184,9 +191,10 @@ class BlockEngine(Engine):
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
-        found = sweep(
+        found, is_exact = sweep(
             run.blocks, run.store(), run.w, run.work, order=order, keep=True, workers=self.workers
-        ).answers
+        )
+        run.tally[VIOLATIONS] += run.blocks.is_exact and not is_exact
         run.gap[order] = np.maximum(found.gap, 0.0)
         run.tally[ORACLE_CALLS] += len(order)
         batch = Batch(found.start, found.size, found.part, found.value, found.loss)
@@ -219,10 +227,19 @@ class BlockEngine(Engine):
         certificate, _ = self.run.examine(workers=self.workers)
         self.seconds_per_call = (time.perf_counter() - began) / n_blocks
         self.certificate_calls += n_blocks
-        if self.run.has_average and self.method.sampling.needs_gaps:
-            self.run.refresh(self.workers)
-            self.certificate_calls += n_blocks
         return certificate
+
+    @property
+    def calls_to_refresh(self) -> int:
+        """One per block where a certificate is of the average, and estimates are of the iterate."""
+        is_needed = self.run.has_average and self.method.sampling.needs_gaps
+        return len(self.run.blocks) if is_needed else 0
+
+    def refresh(self) -> None:
+        """Renew the gap estimates of the iterate."""
+        if self.calls_to_refresh:
+            self.run.refresh(self.workers)
+            self.certificate_calls += self.calls_to_refresh
 
     # -- multi-plane scheduling --------------------------------------------------------------------
 
@@ -245,7 +262,9 @@ class BlockEngine(Engine):
             "source": self._source,
             "tree": self.run.tree,
             "planes": self._planes.to_save(),
-            "rng": self.rng.bit_generator.state,
+            "rng": _plain(self.rng.bit_generator.state),
+            "hit_floor": self._hit_floor,
+            "n_draws": self._n_draws,
             "seconds_per_call": self.seconds_per_call,
         }
 
@@ -253,10 +272,18 @@ class BlockEngine(Engine):
         """Go on as before `to_save`."""
         self._draws = Draws(saved["draws_block"], saved["draws_uniform"])
         self._done, self._source = int(saved["done"]), int(saved["source"])
+        self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])
         self.run.tree = saved["tree"]
         self._planes.restore(saved["planes"])
         self.rng.bit_generator.state = saved["rng"]
         self.seconds_per_call = float(saved["seconds_per_call"])
+
+
+def _plain(state: Any) -> Any:
+    """The state of a bit generator without arrays, which some of them have."""
+    if isinstance(state, dict):
+        return {name: _plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state
 
 
 class _Planes:

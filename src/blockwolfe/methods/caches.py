@@ -9,7 +9,7 @@ import numpy as np
 
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.options import check_flag, check_integer, check_share
-from blockwolfe.methods.rooms import ROW_BYTES, entry_bytes
+from blockwolfe.methods.rooms import entry_bytes, stock_bytes
 from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["Cache", "check_cache_cap"]
@@ -55,8 +55,9 @@ def check_cache_cap(method: Any, blocks: Blocks) -> None:
     cache = getattr(method, "cache", None)
     if cache is None or cache.max_bytes is None:
         return
+    n_blocks = len(blocks)
     n_entries = int(np.diff(blocks.true_corners.start).sum() + blocks.bound.max())
-    needed = n_entries * entry_bytes(blocks.is_unit) + 2 * len(blocks) * ROW_BYTES
+    needed = stock_bytes(n_blocks, 2 * n_blocks, n_entries, entry_bytes(blocks.is_unit))
     if cache.max_bytes < needed:
         raise OptionError(
             f"max_bytes={cache.max_bytes} is too small for the active sets: the true outputs and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import time
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ class Writer:
 
 def identity_of(blocks: Blocks, lam: float, method: Method) -> dict[str, Any]:
     """What must be the same for a run to go on."""
-    bounds = [blocks.lower.tolist(), blocks.upper.tolist()] if blocks.is_bounded else None
+    bounds = hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes()).hexdigest()
     return {
         "problem": blocks.fingerprint,
         "lam": lam,

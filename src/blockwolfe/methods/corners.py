@@ -3,7 +3,7 @@
 A stored corner is a row (dual weight, loss, height) and a list of *slots*: places in its
 block's list of parts, so that its score is a sum over scores the visit has read already.
 Rows of one block lie together in its room; lists of slots lie end to end in one arena. Both
-leave early where they lack room, and Python gives them more (`more_rows`, `more_entries`).
+leave early where they lack room, and Python gives them more (`rooms`).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def insert_corner(stock: Any, i: int, corner: Any, loss: float, height: float) -
 
 @jit
 def remove_corner(stock: Any, i: int, row: int) -> None:
-    """The last row of the block takes its place; the entries wait for `more_entries`."""
+    """The last row of the block takes its place; its entries wait to be packed away."""
     stock.n_rows[i] -= 1
     last = stock.start[i] + stock.n_rows[i]
     stock.weight[row], stock.loss[row] = stock.weight[last], stock.loss[last]

@@ -27,6 +27,8 @@ class Engine(ABC):
 
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
+        if self.run.keeps_corners:
+            self.run.rebuild_means()
         prepare(self.run.blocks, self.run.store(), self.run.work)
 
     @abstractmethod
@@ -36,6 +38,15 @@ class Engine(ABC):
     @abstractmethod
     def certify(self) -> Certificate:
         """The certificate of the point that would be returned now."""
+
+    @property
+    def calls_to_refresh(self) -> int:
+        """Oracle calls that `refresh` makes."""
+        return 0
+
+    def refresh(self) -> None:
+        """Renew the gap estimates after a certificate that did not; costs another full pass."""
+        return
 
     @abstractmethod
     def to_save(self) -> dict[str, Any]:

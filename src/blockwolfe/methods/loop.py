@@ -39,7 +39,7 @@ from blockwolfe.methods.rules import (
     Target,
 )
 from blockwolfe.methods.stepping import take_step
-from blockwolfe.methods.targets import find_target, has_room, keeps_to_cap, look_at
+from blockwolfe.methods.targets import find_target, has_room, look_at
 from blockwolfe.methods.tree import draw_block, renew_leaf
 from blockwolfe.problem.certificate import ROUNDING
 
@@ -97,15 +97,13 @@ def visit_blocks(
         run.stopped_at[0] = i
         if not has_room(run.pool, stock, i, run.bound[i], rule.keeps_corners):
             return position
-        if rule.keeps_corners and not keeps_to_cap(stock, i, rule.max_corners):
-            run.tally[FULL_BLOCK] = i + 1
-            return position
         block = look_at(i, is_scored, functions, data, run, work)
         ranks = rank_corners(stock, i, work.theta) if is_ranked else (-1, -1, -1)
-        target, length = find_target(
-            rule, block, ranks[0], position, functions, data, run, work, batch
+        target, length, ranks = find_target(
+            rule, block, ranks, position, functions, data, run, work, batch
         )
         if target.size < 0:
+            run.tally[FULL_BLOCK] = target.size == -2
             return position
         block = Block(i, block.weight, block.part, block.mean, length, block.score)
         gap = _note_visit(rule, block, target, run, work.theta)

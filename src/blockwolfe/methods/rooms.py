@@ -15,7 +15,6 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import ActiveSet, State
 
 __all__ = [
-    "ROW_BYTES",
     "CapTooSmallError",
     "Pool",
     "active_set",
@@ -27,10 +26,12 @@ __all__ = [
     "no_stock",
     "roomier_pool",
     "roomier_stock",
+    "stock_bytes",
 ]
 
 _ROW_COLUMNS = ("weight", "loss", "height", "used_at", "begin", "size")
 ROW_BYTES = 8 * len(_ROW_COLUMNS)
+BLOCK_BYTES = 8 * 3  # start, n_rows, capacity
 FEW_ENTRIES = 1 << 12
 
 
@@ -183,84 +184,73 @@ def active_set(stock: Stock) -> ActiveSet:
 
 def roomier_stock(stock: Stock, bound: np.ndarray, max_bytes: int | None) -> Stock:
     """Every block can take one more corner; within `max_bytes`, at the cost of idle corners."""
-    needed = int(bound.max())
-    if (stock.n_rows >= stock.capacity).any():
-        stock = _more_rows(stock)
-    if len(stock.slot) - stock.end[0] >= needed:
+    needed, is_full = int(bound.max()), stock.n_rows >= stock.capacity
+    has_entries = len(stock.slot) - stock.end[0] >= needed
+    if has_entries and not is_full.any():
         return stock
-    if max_bytes is None:
-        return _more_entries(stock, needed, None)
-    per_entry = entry_bytes(is_unit=len(stock.value) == 0)
-    allowed = (max_bytes - ROW_BYTES * len(stock.weight)) // per_entry
     rows = live_rows(stock)
-    if stock.size[rows].sum() + needed > allowed:
-        stock = _without_oldest(stock, rows, allowed, needed, per_entry)
-    return _more_entries(stock, needed, allowed)
-
-
-def _more_rows(stock: Stock) -> Stock:
-    is_full = stock.n_rows >= stock.capacity
     capacity = np.where(is_full, 2 * stock.n_rows + 2, stock.capacity)
-    start = _starts(capacity)
-    source, target = live_rows(stock), entries(start, stock.n_rows)
+    used = int(stock.size[rows].sum())
+    n_entries = len(stock.slot) if has_entries else 2 * used + 8 * needed + FEW_ENTRIES
+    per_entry = entry_bytes(is_unit=len(stock.value) == 0)
+    planned = stock_bytes(len(capacity), capacity.sum(), n_entries, per_entry)
+    if max_bytes is None or planned <= max_bytes:
+        return _laid_out(stock, rows, stock.n_rows, capacity, n_entries)
+    return _within(stock, rows, needed, max_bytes, per_entry)
+
+
+def stock_bytes(n_blocks: int, n_rows: int, n_entries: int, per_entry: int) -> int:
+    """Memory of a stock with so much room."""
+    return BLOCK_BYTES * n_blocks + ROW_BYTES * int(n_rows) + per_entry * int(n_entries)
+
+
+def _laid_out(
+    stock: Stock, rows: np.ndarray, n_rows: np.ndarray, capacity: np.ndarray, n_entries: int
+) -> Stock:
+    """The given rows, `n_rows` of each block, in rooms of `capacity`; their entries packed."""
+    start, size = _starts(capacity), stock.size[rows]
+    target, taken, used = entries(start, n_rows), entries(stock.begin[rows], size), int(size.sum())
 
     def moved(values: np.ndarray) -> np.ndarray:
         larger = np.zeros(int(capacity.sum()), dtype=values.dtype)
-        larger[target] = values[source]
+        larger[target] = values
         return larger
 
-    columns = {name: moved(getattr(stock, name)) for name in _ROW_COLUMNS}
-    return stock._replace(start=start, capacity=capacity, **columns)
-
-
-def _more_entries(stock: Stock, needed: int, allowed: int | None) -> Stock:
-    """Entries of dropped corners are given up, and the arena doubled."""
-    rows = live_rows(stock)
-    size = stock.size[rows]
-    taken, used = entries(stock.begin[rows], size), int(size.sum())
-    capacity = 2 * used + 8 * needed + FEW_ENTRIES
-    if allowed is not None:
-        capacity = min(capacity, allowed)
-    begin = stock.begin.copy()
-    begin[rows] = _starts(size)
-
     def packed(values: np.ndarray) -> np.ndarray:
-        larger = np.zeros(capacity, dtype=values.dtype)
+        larger = np.zeros(n_entries, dtype=values.dtype)
         larger[:used] = values[taken]
         return larger
 
+    columns = {name: moved(getattr(stock, name)[rows]) for name in _ROW_COLUMNS}
+    columns["begin"] = moved(_starts(size))
     value = packed(stock.value) if len(stock.value) else stock.value
     end = np.array([used], dtype=np.int64)
-    return stock._replace(begin=begin, slot=packed(stock.slot), value=value, end=end)
+    return Stock(
+        start, n_rows.copy(), capacity, slot=packed(stock.slot), value=value, end=end, **columns
+    )
 
 
-def _without_oldest(
-    stock: Stock, rows: np.ndarray, allowed: int, needed: int, per_entry: int
-) -> Stock:
-    """Evict idle corners, those not used for longest first, to about half of what is allowed."""
-    is_idle = stock.weight[rows] == 0.0
-    active_size = int(stock.size[rows[~is_idle]].sum())
-    if active_size + needed > allowed:
-        bytes_needed = (active_size + needed) * per_entry + ROW_BYTES * len(stock.weight)
+def _within(stock: Stock, rows: np.ndarray, needed: int, max_bytes: int, per_entry: int) -> Stock:
+    """As much as the cap allows: all active corners, and the idle ones used last.
+
+    Half of what the active corners leave goes to idle ones, the rest is room for new ones.
+    """
+    n_blocks = len(stock.n_rows)
+    block_of = np.repeat(np.arange(n_blocks), stock.n_rows)
+    is_kept = stock.weight[rows] > 0.0
+    cost = ROW_BYTES + per_entry * stock.size[rows]
+    bare = stock_bytes(n_blocks, n_blocks, needed, per_entry)  # room for one corner more
+    tight = int(cost[is_kept].sum()) + bare
+    if tight > max_bytes:
         raise CapTooSmallError(
-            f"max_bytes is too small: the active sets need at least {bytes_needed} bytes now"
+            f"max_bytes={max_bytes} is too small: the active sets need at least {tight} bytes now"
         )
-    idle = rows[is_idle][np.argsort(stock.used_at[rows[is_idle]], kind="stable")[::-1]]
-    room = max((allowed - active_size) // 2, 0)
-    n_kept = int(np.searchsorted(np.cumsum(stock.size[idle]), min(room, allowed - needed)))
-    is_kept = np.zeros(len(stock.weight), dtype=bool)
-    is_kept[rows[~is_idle]] = True
-    is_kept[idle[:n_kept]] = True
-    return _keep_rows(stock, rows, is_kept[rows])
-
-
-def _keep_rows(stock: Stock, rows: np.ndarray, is_kept: np.ndarray) -> Stock:
-    block_of = np.repeat(np.arange(len(stock.n_rows)), stock.n_rows)
-    kept, count = rows[is_kept], np.bincount(block_of[is_kept], minlength=len(stock.n_rows))
-    target = entries(stock.start, count)
-    columns = {}
-    for name in _ROW_COLUMNS:
-        values = getattr(stock, name).copy()
-        values[target] = values[kept]
-        columns[name] = values
-    return stock._replace(n_rows=count, **columns)
+    idle = np.flatnonzero(~is_kept)
+    idle = idle[np.argsort(-stock.used_at[rows[idle]], kind="stable")]
+    is_kept[idle[np.cumsum(cost[idle]) <= (max_bytes - tight) // 2]] = True
+    kept, n_rows = rows[is_kept], np.bincount(block_of[is_kept], minlength=n_blocks)
+    left = max_bytes - int(cost[is_kept].sum()) - bare
+    spare = left // 2 // (ROW_BYTES * n_blocks)  # rows more for each block
+    n_entries = int(stock.size[kept].sum()) + needed
+    n_entries += (left - spare * ROW_BYTES * n_blocks) // per_entry
+    return _laid_out(stock, kept, n_rows, n_rows + 1 + spare, n_entries)

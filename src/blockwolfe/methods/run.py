@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.compiled import call, jit
 from blockwolfe.methods.corners import Stock
 from blockwolfe.methods.line_search import Box
 from blockwolfe.methods.rooms import (
@@ -129,15 +129,20 @@ class Run:
     ) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         if self.keeps_corners:
-            _rebuild_means(self.stock, self.pool, self.weight, self.ell)
+            self.rebuild_means()
         store = self.store(self.has_average)
         certificate, v, found = examine(self.blocks, store, self.lam, self.work, keep, workers)
         if self.has_average:
             self.average_w = weights_of(self.blocks, v, self.lam)
+            self.put(rebuild_v(self.blocks, self.store()))
         else:
             self.put(v)
             self.renew_gaps(certificate.block_gaps, certificate.gap)
         return certificate, found
+
+    def rebuild_means(self) -> None:
+        """Means and ell from the weights of the corners, free of the rounding of many steps."""
+        call(_rebuild_means, "means", self.stock, self.pool, self.weight, self.ell)
 
     def refresh(self, workers: Workers | None = None) -> None:
         """Renew the gap estimates of the iterate, where the certificate is of the average."""

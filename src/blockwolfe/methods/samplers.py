@@ -27,8 +27,8 @@ class Sampling:
         """Blocks to visit in one pass, n_blocks of them."""
         raise NotImplementedError
 
-    def draws(self, gap: np.ndarray, n_visits: int, rng: np.random.Generator) -> Draws:
-        """One pass of visits; `n_visits` is how many visits came before."""
+    def draws(self, gap: np.ndarray, n_draws: int, rng: np.random.Generator) -> Draws:
+        """One pass of visits; `n_draws` is how many were drawn before."""
         block = self.order(len(gap), rng).astype(np.int64)
         return Draws(block, np.zeros(len(block)))
 
@@ -96,13 +96,13 @@ class Adaptive(Sampling):
         """Each block once: there is nothing to go by yet."""
         return rng.permutation(n_blocks)
 
-    def draws(self, gap: np.ndarray, n_visits: int, rng: np.random.Generator) -> Draws:
+    def draws(self, gap: np.ndarray, n_draws: int, rng: np.random.Generator) -> Draws:
         """By the estimates once every block has one."""
         if not np.isfinite(gap).all():
-            return super().draws(gap, n_visits, rng)
+            return super().draws(gap, n_draws, rng)
         block = np.full(len(gap), -1, dtype=np.int64)
         if self.visit_every is not None:  # every K-th visit takes the blocks in turn
-            visit = n_visits + np.arange(len(gap))
+            visit = n_draws + np.arange(len(gap))
             is_forced = visit % self.visit_every == 0
             block[is_forced] = (visit[is_forced] // self.visit_every) % len(gap)
         return Draws(block, rng.random(len(gap)))

@@ -104,7 +104,6 @@ class Solver:
         return self._add_row()
 
     def _next_pass(self) -> Status | None:
-        self._save_if_due()
         self.is_current = False
         try:
             self.engine.advance(self._visits_left(), self._may_go_on)
@@ -150,6 +149,8 @@ class Solver:
     def _certify_and_wait(self) -> None:
         was_promised = self.engine.gap_estimate <= self._target()
         self._certify()
+        if self._ending() is None:
+            self.engine.refresh()
         self._patience = self._patience * 2 if was_promised else 1
 
     def _has_stalled(self, before: Certificate, visits_before: int, is_long: bool) -> bool:
@@ -198,7 +199,8 @@ class Solver:
 
     def _can_afford_certificate(self) -> bool:
         limit = self.limits.max_oracle_calls
-        return limit is None or self._calls() + 2 * self.n_blocks <= limit
+        needed = 2 * self.n_blocks + self.engine.calls_to_refresh  # with the final certificate
+        return limit is None or self._calls() + needed <= limit
 
     def _has_time(self) -> bool:
         """Whether there is time for more, with the final certificate still to come."""

@@ -72,6 +72,8 @@ class Away(Step):
 class BestOf(Step):
     """The largest gain of the Frank-Wolfe, pairwise and away steps: keeps the rate of BCFW.
 
+    Under bounds the gains compared are those of the safe step.
+
     >>> BestOf()
     BestOf()
     """

@@ -18,7 +18,7 @@ from blockwolfe.methods.rules import (
 )
 from blockwolfe.problem.certificate import dot
 
-__all__ = ["find_target", "has_room", "keeps_to_cap", "look_at"]
+__all__ = ["find_target", "has_room", "look_at"]
 
 
 @jit
@@ -30,18 +30,6 @@ def has_room(pool: Any, stock: Any, i: int, bound: int, keeps_corners: bool) -> 
         return True
     is_full = stock.n_rows[i] >= stock.capacity[i]
     return not is_full and stock.slot.shape[0] - stock.end[0] >= bound
-
-
-@jit
-def keeps_to_cap(stock: Any, i: int, max_corners: int) -> bool:
-    """Whether block i may store one more corner, if need be in place of its lowest idle one."""
-    if stock.n_rows[i] < max_corners:
-        return True
-    idle = least_useful(stock, i)
-    if idle < 0:
-        return False
-    remove_corner(stock, i, idle)
-    return True
 
 
 @jit
@@ -64,11 +52,31 @@ def _score_corner(work: Any, size: int) -> float:
 
 
 @jit
-def _store_corner(stock: Any, i: int, work: Any, size: int, loss: float, height: float) -> int:
-    """The row of the oracle's corner, old or new."""
+def _store_corner(
+    stock: Any, i: int, work: Any, found: Any, max_corners: int, ranks: Any
+) -> tuple[int, Any]:
+    """The row of the oracle's corner, old or new, and where the ranked rows are now.
+
+    At the cap the lowest idle corner makes room; -1 where all are active.
+    """
+    size, loss, height = found
     corner = (work.slot, work.value, size)
     row = find_corner(stock, i, corner, loss)
-    return row if row >= 0 else insert_corner(stock, i, corner, loss, height)
+    if row >= 0:
+        return row, ranks
+    if stock.n_rows[i] >= max_corners:
+        idle = least_useful(stock, i)
+        if idle < 0:
+            return -1, ranks
+        last = stock.start[i] + stock.n_rows[i] - 1  # it takes the place of the evicted row
+        remove_corner(stock, i, idle)
+        best, top, low = ranks
+        ranks = (
+            idle if best == last else best,
+            idle if top == last else top,
+            idle if low == last else low,
+        )
+    return insert_corner(stock, i, corner, loss, height), ranks
 
 
 @jit
@@ -99,7 +107,7 @@ def look_at(i: Any, is_scored: Any, functions: Any, data: Any, run: Any, work: A
 def find_target(
     rule: Any,
     block: Any,
-    best: Any,
+    ranks: Any,
     position: Any,
     functions: Any,
     data: Any,
@@ -107,26 +115,44 @@ def find_target(
     work: Any,
     batch: Any,
 ) -> Any:
-    """The corner to move to, and the block with the parts it brings; size -1: larger than room."""
-    i, stock, length = block.i, run.stock, block.length
+    """The corner to move to, the number of parts with it, and where the ranked rows are now.
+
+    Size -1 where the corner is larger than its room, -2 where the cap leaves no row for it.
+    """
+    i, stock, length, best = block.i, run.stock, block.length, ranks[0]
     if rule.keeps_corners and _is_hit(rule, block, stock.height[best], run.ell[i], run.gap[i]):
-        return Target(best, 0, stock.loss[best], stock.height[best], True), length
+        return Target(best, 0, stock.loss[best], stock.height[best], True), length, ranks
+    room = int(run.bound[i])  # (a Python task raises its bound when it gives more)
     if rule.source == FROM_BATCH:
         size, loss = _copy_from_batch(batch, position, work.part, work.value)
     else:
         if rule.source == FROM_CACHE_OR_ORACLE:
             functions.score(data, i, run.w)
         size, loss = functions.maximize(data, i, run.w, work.part, work.value)
-    if size > run.bound[i]:
-        return Target(-1, -1, 0.0, 0.0, False), length
+    if size > room:
+        return Target(-1, -1, 0.0, 0.0, False), length, ranks
     grown = place_corner(block.part, block.mean, length, work, size)
     if grown > length:
-        added, theta = block.part[length:], work.theta[length:]
-        if rule.source == FROM_BATCH:
-            functions.peek(data, i, run.w, added, grown - length, theta)
-        else:
-            functions.read(data, i, run.w, added, grown - length, theta)
+        _read_new_parts(rule, block, grown, functions, data, run, work)
         run.pool.length[i] = grown
     height = loss + _score_corner(work, size)
-    row = _store_corner(stock, i, work, size, loss, height) if rule.keeps_corners else -1
-    return Target(row, size, loss, height, False), grown
+    row = -1
+    if rule.keeps_corners:
+        found = (size, loss, height)
+        row, ranks = _store_corner(stock, i, work, found, rule.max_corners, ranks)
+        if row < 0:
+            return Target(-1, -2, 0.0, 0.0, False), grown, ranks
+    return Target(row, size, loss, height, False), grown, ranks
+
+
+@register_jitable
+def _read_new_parts(
+    rule: Any, block: Any, grown: Any, functions: Any, data: Any, run: Any, work: Any
+) -> None:
+    """Scores of the parts that a corner has brought."""
+    i, length = block.i, block.length
+    part, theta = block.part[length:], work.theta[length:]
+    if rule.source == FROM_BATCH:
+        functions.peek(data, i, run.w, part, grown - length, theta)
+    else:
+        functions.read(data, i, run.w, part, grown - length, theta)

@@ -113,9 +113,10 @@ def _sweep(
     is_kept = out.part.shape[0] > 0
     for position in range(span[0], span[1]):
         i = order[position]
+        room = int(bound[i])  # (a Python task raises its bound when it gives more)
         functions.score(data, i, w)
         size, loss = functions.maximize(data, i, w, work.part, work.value)
-        if size > bound[i] or (is_kept and out.start[position] + size > out.part.shape[0]):
+        if size > room or (is_kept and out.start[position] + size > out.part.shape[0]):
             return position
         if is_kept:
             copy_corner(work.part, work.value, size, out.part, out.value, out.start[position])

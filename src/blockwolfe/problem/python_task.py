@@ -101,8 +101,9 @@ class PythonOracle:
 
     def put_answers(self, w: np.ndarray, order: Any, outputs: Any) -> None:
         """Keep answers at w: those that other processes found, or one that found no room yet."""
-        self._answered_at = w.copy()
-        self._answers = {int(i): y for i, y in zip(order, outputs, strict=True)}
+        if not np.array_equal(self._answered_at, w):
+            self._answered_at, self._answers = w.copy(), {}
+        self._answers |= {int(i): y for i, y in zip(order, outputs, strict=True)}
 
     def without_memory(self) -> PythonOracle:
         """A copy to send to another process."""

@@ -115,8 +115,8 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
         )
     if state.fingerprint != blocks.fingerprint:
         raise InputError(
-            f"{name} does not belong to this problem: it was made with other data, labels, loss or "
-            "sample weights. Pass a state that was solved on the same Problem."
+            f"{name} does not belong to this problem: it was made with other data, labels, costs "
+            "or sample weights. Pass a state that was solved on the same Problem."
         )
     return state
 

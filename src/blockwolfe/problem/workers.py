@@ -3,14 +3,16 @@
 Compiled tasks run in threads (compiled code holds no GIL), each with scratch of its own.
 Python tasks run in processes that hold the task and its data; their answers are put where the
 task's oracle looks first. Either way every block gets the very answer it would get alone, so
-the number of workers never changes a result.
+the number of workers never changes a certificate.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
@@ -77,7 +79,11 @@ class Workers:
             finally:
                 free.append(mine)
 
-        stops = list(self._executor.map(task, spans))
+        futures = [self._executor.submit(task, span) for span in spans]
+        try:
+            stops = [future.result() for future in futures]
+        finally:
+            wait(futures)  # after Ctrl-C too: their scratch is handed out again
         early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
         return min(early, default=n_positions)
 
@@ -86,7 +92,11 @@ class Workers:
         if not self._has_processes or self._executor is None or not len(order):
             return
         pieces = [order[a:b] for a, b in _spans(len(order), PIECES * self.n_jobs)]
-        answers = self._executor.map(_answer, [w] * len(pieces), pieces)
+        try:
+            answers = list(self._executor.map(_answer, [w] * len(pieces), pieces))
+        except BrokenProcessPool:  # a worker was killed: go on alone
+            self._has_processes = False
+            return
         self.blocks.data.put_answers(w, order, [a for piece in answers for a in piece])
 
 
@@ -103,6 +113,7 @@ _received: list[PythonOracle] = []
 
 
 def _receive(oracle: PythonOracle) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     _received[:] = [oracle]
 
 
