@@ -1,0 +1,113 @@
+"""The automatic method: it measures, chooses, says what it chose, and is certified like any other."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import blockwolfe as bw
+from blockwolfe.methods import auto, block_engine
+from plain_tasks import Clock, Labels, Timed
+from zoo import PROBLEMS, multiclass_data
+
+LAM = 0.05
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return PROBLEMS["multiclass-dense"]()
+
+
+class Slow(Labels):
+    def augmented_decode(self, x, y, w):
+        time.sleep(0.005)
+        return super().augmented_decode(x, y, w)
+
+
+def assert_explained(result):
+    """Every row says what is being used, and the result names it."""
+    assert isinstance(result.method, bw.BCFW)
+    assert isinstance(result.method.sampling, bw.GapSampling)
+    assert all(row.note for row in result.trace)
+    assert result.note == result.trace[-1].note
+    has_cache = result.method.cache is not None
+    assert ("a cache" in result.note, "no cache" in result.note) == (has_cache, not has_cache)
+
+
+def test_a_slow_oracle_gets_a_cache():
+    """A call takes milliseconds, the rest of a visit a fraction of one."""
+    problem = bw.Problem(Slow(3, 4), *multiclass_data(n=8))
+    result = bw.solve(problem, LAM, "auto", 0.05, random_state=0)
+    assert result.is_certified
+    assert_explained(result)
+    assert result.method.cache is not None
+    assert result.counts.cache_hits > 0
+    assert result.counts.visits == result.counts.cache_hits + result.counts.oracle_calls
+
+
+@pytest.mark.parametrize(("cost", "has_cache"), [(1.0, True), (0.0, False)])
+def test_the_choice_follows_the_measurement(monkeypatch, cost, has_cache):
+    """A clock of our own: oracle calls that cost nearly all of a visit, or nothing."""
+    clock = Clock(cost)
+    monkeypatch.setattr(auto, "time", clock)
+    problem = bw.Problem(Timed(3, 4, clock), *multiclass_data())
+    result = bw.solve(problem, LAM, "auto", 1e-4, random_state=0)
+    assert result.is_certified
+    assert_explained(result)
+    assert (result.method.cache is not None) == has_cache
+    hits_of_measuring = len(problem)
+    assert (result.counts.cache_hits > hits_of_measuring) == has_cache
+    assert isinstance(result.method.step, bw.BlendedPairwise)  # the gap has fallen far enough
+    assert "blended pairwise" in result.note
+
+
+@pytest.mark.parametrize("name", ["chain-dense", "toy-jitted", "chain-weighted"])
+@pytest.mark.parametrize("method", ["auto", "auto+averaging", bw.Auto(averaging=True)])
+def test_it_is_certified_and_agrees_with_a_named_method(name, method):
+    problem = PROBLEMS[name]()
+    result = bw.solve(problem, LAM, method, 1e-2, random_state=0)
+    reference = bw.solve(problem, LAM, "bcfw", 1e-2, random_state=0)
+    assert result.is_certified
+    assert_explained(result)
+    assert result.method.averaging == (method != "auto")
+    gap = max(result.certificate.gap, reference.certificate.gap)
+    assert abs(result.certificate.primal - reference.certificate.primal) <= gap
+    distance = np.linalg.norm(result.w - reference.w)
+    gaps = (result.certificate.gap, reference.certificate.gap)
+    assert distance <= sum(np.sqrt(2 * g / LAM) for g in gaps)
+
+
+def test_the_dual_never_decreases_through_its_choices(problem):
+    result = bw.solve(problem, LAM, "auto", 1e-6, random_state=0)
+    assert result.is_certified
+    assert len({row.note for row in result.trace}) > 1  # it has chosen on the way
+    assert (np.diff(result.trace["dual"]) >= -1e-14).all()
+
+
+def test_it_chooses_after_a_warm_start_with_batches_too(problem, monkeypatch):
+    """Blocks drawn twice for one batch are visited once: a pass may have fewer than n visits."""
+    monkeypatch.setattr(block_engine, "DEAR_SECONDS", 0.0)
+    start = bw.solve(problem, LAM, "bcfw", 0.1, random_state=0).state
+    result = bw.solve(
+        problem, LAM, "auto", 0.0, start=start, max_passes=10, n_jobs=2, random_state=0
+    )
+    assert result.trace[0].note != result.note
+    assert_explained(result)
+
+
+def test_the_default_of_fit_is_certified():
+    X, y = load_digits(return_X_y=True)
+    svm = bw.StructuredSVM(bw.tasks.Multiclass(), lam=0.1, tol=1e-2, random_state=0)
+    svm.fit(X[:300] / 16, y[:300])
+    assert svm.result_.is_certified
+    assert svm.certificate_.exact
+    assert svm.certificate_.gap <= 1e-2
+    assert_explained(svm.result_)
+
+
+def test_a_wrong_word_is_refused():
+    with pytest.raises(bw.OptionError, match="valid: 'auto', 'auto\\+averaging'"):
+        bw.solve(PROBLEMS["toy-jitted"](), LAM, "auto+cache")
+    with pytest.raises(bw.OptionError, match="^averaging="):
+        bw.Auto(averaging=1)

@@ -1,0 +1,465 @@
+"""Checkpoints: a run that was killed ends as it would have ended undisturbed, bit by bit."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockwolfe as bw
+from blockwolfe.methods import auto, block_engine
+from blockwolfe.methods.checkpoint import Writer
+from plain_tasks import Clock, Labels, Timed
+from zoo import bounded, multiclass_data
+
+LAM = 0.05
+SECONDS = ("seconds", "oracle_seconds")
+METHODS = [
+    "bcfw+gap+pairwise+cache",
+    "bcfw+averaging",
+    "fw",
+    "bcfw+gap+blended",
+    "bcfw+maxgap+away+cache+averaging",
+    "bcfw+uniform+corrective",
+]
+
+
+def make_problem(kind, is_bounded, task=None):
+    X, Y = multiclass_data(n=10)
+    task = task or (bw.tasks.Multiclass(bias=False) if kind == "compiled" else Labels(3, 4))
+    bounds = bounded(bw.Problem(task, X, Y)) if is_bounded else None
+    return bw.Problem(task, X, Y, bounds=bounds)
+
+
+def content(result):
+    """All of a result that must not depend on interruptions, as arrays."""
+    certificate = result.certificate
+    columns = {f"trace.{n}": result.trace[n] for n in result.trace.columns if n not in SECONDS}
+    return columns | {
+        "w": result.w,
+        "v": result.last_state.v,
+        "block_gaps": certificate.block_gaps,
+        "numbers": np.array([certificate.primal, certificate.dual, certificate.gap]),
+        "counts": np.array(list(vars(result.counts).values())),
+        "status": np.array(result.status.name),
+    }
+
+
+def assert_same(found, expected):
+    assert set(found) == set(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+# -- killed from outside -------------------------------------------------------------------------
+
+KILLED = [
+    ("bcfw+gap+pairwise+cache", "compiled", False),
+    ("bcfw+gap+pairwise+cache", "python", True),
+    ("bcfw+averaging", "compiled", True),
+    ("fw", "python", False),
+    ("bcfw+gap+blended", "compiled", True),
+    ("bcfw+gap+blended", "python", False),
+]
+N_KILLS = 2
+
+
+def case_name(case):
+    method, kind, is_bounded = case
+    return f"{method}-{kind}-{'bounded' if is_bounded else 'free'}"
+
+
+def run_case(case, **options):
+    method, kind, is_bounded = case
+    problem = make_problem(kind, is_bounded)
+    return bw.solve(problem, LAM, method, 1e-9, max_passes=25, random_state=0, **options)
+
+
+def kill_runs(folder):
+    """Of each case: an undisturbed run, and one killed several times. Runs in a process of its own.
+
+    This process has one thread and everything compiled; the runs to be killed are its forks.
+    """
+    rng, n_kills = np.random.default_rng(), {}
+    for case in KILLED:
+        name = case_name(case)
+        path = folder / f"{name}.npz"
+        began = time.perf_counter()
+        np.savez(folder / f"{name}-whole.npz", **content(run_case(case, checkpoint=trial(path))))
+        seconds = time.perf_counter() - began
+        path.unlink()
+        n_kills[name] = 0
+        while True:
+            child = os.fork()
+            if not child:
+                try:
+                    result = run_case(case, checkpoint=trial(path))
+                    np.savez(folder / f"{name}-killed.npz", **content(result))
+                finally:
+                    os._exit(0)
+            if n_kills[name] < N_KILLS:
+                time.sleep(rng.uniform(0, seconds))
+                os.kill(child, signal.SIGKILL)
+            _, ending = os.waitpid(child, 0)
+            if os.WIFSIGNALED(ending):
+                n_kills[name] += 1
+            elif n_kills[name] == N_KILLS:
+                break
+            else:  # the run was faster than the blow: from the beginning
+                path.unlink()
+    print(json.dumps(n_kills))
+
+
+def trial(path):
+    return bw.Checkpoint(path, every=0)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("killed")
+    places = [str(Path(bw.__file__).parents[1]), str(Path(__file__).parents[1])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    command = [sys.executable, __file__, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs to be killed are forks")
+@pytest.mark.parametrize("case", KILLED, ids=case_name)
+def test_killed_at_random_moments_it_ends_as_if_undisturbed(killed, case):
+    folder, n_kills = killed
+    name = case_name(case)
+    assert n_kills[name] == N_KILLS
+    whole, resumed = (np.load(folder / f"{name}-{which}.npz") for which in ("whole", "killed"))
+    with whole, resumed:
+        assert_same(dict(resumed), dict(whole))
+
+
+# -- crashes at chosen moments ---------------------------------------------------------------------
+
+
+class CrashError(Exception):
+    pass
+
+
+@pytest.fixture
+def in_memory(monkeypatch):
+    """Files need not survive the machine here: many of them are written."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    return {(k, b): make_problem(k, b) for k in ("compiled", "python") for b in (False, True)}
+
+
+def crash_at(n_passes):
+    def callback(event):
+        if event.row.passes == n_passes:
+            raise CrashError
+
+    return callback
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_bounded"), [("compiled", False), ("compiled", True), ("python", True)]
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_crash_after_any_pass(problems, method, kind, is_bounded, tmp_path, in_memory):
+    problem = problems[kind, is_bounded]
+    options = {"tol": 1e-9, "max_passes": 13, "random_state": 0}
+    expected = content(bw.solve(problem, LAM, method, **options))
+    for n_passes in (1, 6, 11):
+        checkpoint = trial(tmp_path / f"{n_passes}.npz")
+        with pytest.raises(CrashError):
+            bw.solve(
+                problem,
+                LAM,
+                method,
+                checkpoint=checkpoint,
+                callbacks=[crash_at(n_passes)],
+                **options,
+            )
+        seen = []
+        resumed = bw.solve(
+            problem,
+            LAM,
+            method,
+            checkpoint=checkpoint,
+            callbacks=[lambda event, seen=seen: seen.append(event.row.passes)],
+            **options | {"random_state": 99},  # (the seed is in the file)
+        )
+        assert_same(content(resumed), expected)
+        assert seen == list(range(n_passes, 14))  # only the pass that was under way is repeated
+        assert (np.diff(resumed.trace["seconds"]) >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["bcfw+gap+pairwise+cache", "bcfw+averaging", "bcfw+maxgap"])
+def test_a_crash_within_a_pass(problems, method, tmp_path, in_memory, monkeypatch):
+    """After each of its checkpoints in turn; a chunk is one visit."""
+    monkeypatch.setattr(block_engine, "CHUNK_SECONDS", 0.0)
+    problem = problems["python", False]
+    options = {"tol": 1e-9, "max_passes": 4, "random_state": 0}
+    expected = content(bw.solve(problem, LAM, method, **options))
+    written = []
+    write = Writer.write
+
+    def write_and_crash(writer, solver, engine):
+        write(writer, solver, engine)
+        written.append(engine._done)
+        if len(written) == n_left[0]:
+            raise CrashError
+
+    n_left = [0]
+    monkeypatch.setattr(Writer, "write", write_and_crash)
+    for crash_after in (1, 2, 7, 13, 20, 31, 39):
+        written.clear()
+        n_left[0] = crash_after
+        checkpoint = trial(tmp_path / f"{crash_after}.npz")
+        with pytest.raises(CrashError):
+            bw.solve(problem, LAM, method, checkpoint=checkpoint, **options)
+        assert written[-1] == (crash_after - 1) % len(problem)
+        n_left[0] = -1
+        resumed = bw.solve(problem, LAM, method, checkpoint=checkpoint, **options)
+        assert_same(content(resumed), expected)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        bw.BCFW(bw.GapSampling(), bw.Pairwise(), certify_every=1),
+        bw.BCFW(bw.MaxGap(), bw.FW(), averaging=True, certify_every=1),
+        bw.BCFW(bw.Uniform(), bw.Corrective(), certify_every=1),
+        bw.FrankWolfe(),
+        bw.FrankWolfe(line_search=False),
+    ],
+    ids=["gap", "averaging", "corrective", "fw", "fw-predefined"],
+)
+def test_more_passes_later_are_the_passes_that_would_have_followed(
+    problems, method, tmp_path, in_memory
+):
+    problem = problems["compiled", False]
+    options = {"tol": 0.0, "random_state": 0}
+    expected = content(bw.solve(problem, LAM, method, max_passes=12, **options))
+    for n_passes in range(1, 12):
+        path = tmp_path / f"{n_passes}.npz"
+        for limit in (n_passes, 12):
+            result = bw.solve(problem, LAM, method, max_passes=limit, checkpoint=path, **options)
+            assert result.trace[-1].passes == limit
+        assert_same(content(result), expected)
+
+
+def test_a_budget_of_oracle_calls_holds_across_a_crash(problems, tmp_path, in_memory):
+    problem = problems["python", False]
+    method = bw.BCFW(bw.GapSampling(), certify_every=2)
+    options = {"tol": 0.0, "max_oracle_calls": 200, "random_state": 0}
+    expected = bw.solve(problem, LAM, method, **options)
+    checkpoint = trial(tmp_path / "run.npz")
+    with pytest.raises(CrashError):
+        bw.solve(problem, LAM, method, checkpoint=checkpoint, callbacks=[crash_at(6)], **options)
+    resumed = bw.solve(problem, LAM, method, checkpoint=checkpoint, **options)
+    assert resumed.counts.oracle_calls + resumed.counts.certificate_calls <= 200
+    assert_same(content(resumed), content(expected))
+
+
+# -- runs that had ended -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_finished_run_is_not_run_again(problems, method, tmp_path):
+    problem = problems["python", False]
+    path = tmp_path / "run.npz"
+    for options in ({"tol": 0.1}, {"tol": 0.0, "max_passes": 40}):
+        ended = bw.solve(problem, LAM, method, random_state=0, checkpoint=path, **options)
+        for _ in range(2):
+            rows = []
+            again = bw.solve(
+                problem, LAM, method, checkpoint=path, callbacks=[rows.append], **options
+            )
+            assert not rows  # not one pass
+            assert_same(content(again), content(ended))
+
+
+def test_a_smaller_tolerance_goes_on(problems, tmp_path):
+    problem, path = problems["compiled", False], tmp_path / "run.npz"
+    results = [
+        bw.solve(problem, LAM, "bcfw+gap+pairwise", tol, random_state=0, checkpoint=path)
+        for tol in (0.1, 1e-2, 1e-4)
+    ]
+    for before, after in itertools.pairwise(results):
+        assert after.is_certified
+        assert after.counts.visits > before.counts.visits
+        rows = len(before.trace)
+        for column in ("visits", "dual", "gap", "seconds"):
+            np.testing.assert_array_equal(after.trace[column][:rows], before.trace[column])
+    fresh = bw.solve(problem, LAM, "bcfw+gap+pairwise", 1e-4, random_state=0)
+    assert results[-1].counts.visits <= 2 * fresh.counts.visits  # the work was not begun anew
+    assert abs(results[-1].certificate.primal - fresh.certificate.primal) <= 1e-4
+
+
+def test_after_ctrl_c_the_same_call_goes_on(tmp_path):
+    class Interrupting(Labels):
+        calls, at = 0, 50
+
+        def augmented_decode(self, x, y, w):
+            Interrupting.calls += 1
+            if Interrupting.calls == self.at:
+                raise KeyboardInterrupt
+            return super().augmented_decode(x, y, w)
+
+    problem = make_problem("python", False, Interrupting(3, 4))
+    path = tmp_path / "run.npz"
+    first = bw.solve(problem, LAM, "bcfw+gap+pairwise", 1e-2, random_state=0, checkpoint=path)
+    assert first.status is bw.Status.INTERRUPTED
+    rest = bw.solve(problem, LAM, "bcfw+gap+pairwise", 1e-2, random_state=0, checkpoint=path)
+    assert rest.is_certified
+    assert rest.counts.visits > first.counts.visits
+    assert (np.diff(rest.trace["dual"]) >= -1e-14).all()
+
+
+def test_what_auto_chose_is_kept(tmp_path, monkeypatch):
+    """It chose by the clock: after a crash it must not choose anew, by another clock."""
+    clock = Clock(cost=1.0)
+    monkeypatch.setattr(auto, "time", clock)
+    problem = make_problem("python", False, Timed(3, 4, clock))
+    options = {"tol": 1e-6, "max_passes": 12, "random_state": 0}
+    options["checkpoint"] = trial(tmp_path / "run.npz")
+    whole = bw.solve(problem, LAM, "auto", **options | {"checkpoint": None})
+    with pytest.raises(CrashError):
+        bw.solve(problem, LAM, "auto", callbacks=[crash_at(5)], **options)
+    clock.cost = 0.0
+    resumed = bw.solve(problem, LAM, "auto", **options)
+    assert resumed.method.cache is not None
+    assert resumed.method == whole.method
+    assert "a cache" in resumed.note
+    assert_same(content(resumed), content(whole))
+
+
+def test_fit_goes_on_from_its_checkpoint(tmp_path):
+    X, Y = multiclass_data()
+    path = tmp_path / "run.npz"
+    svm = bw.StructuredSVM(
+        lam=LAM, tol=1e-3, method="bcfw+gap+pairwise", random_state=0, checkpoint=path
+    )
+    first = svm.fit(X, Y).result_
+    rows = []
+    again = svm.set_params(callbacks=[rows.append]).fit(X, Y).result_
+    assert not rows
+    assert_same(content(again), content(first))
+
+
+# -- files that are refused ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(problems, tmp_path):
+    path = tmp_path / "run.npz"
+    bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, random_state=0, checkpoint=path)
+    return path
+
+
+def test_another_problem_is_refused(problems, written):
+    problem = problems["compiled", False]
+    weights = np.ones(len(problem))
+    weights[0] = 2.0
+    others = [
+        problems["python", False],
+        bw.Problem(problem.task, problem.X, problem.Y, sample_weight=weights),
+        bw.Problem(problem.task, 2 * problem.X, problem.Y),
+    ]
+    content_before = written.read_bytes()
+    for other in others:
+        with pytest.raises(bw.InputError, match="another problem; give another path, or remove"):
+            bw.solve(other, LAM, "bcfw", 0.1, checkpoint=written)
+    assert written.read_bytes() == content_before
+
+
+@pytest.mark.parametrize(
+    ("lam", "method", "message"),
+    [
+        (2 * LAM, "bcfw", rf"another lam \({LAM} there, {2 * LAM} here\)"),
+        (LAM, "bcfw+gap", "another method .*Permutation.* there, .*GapSampling"),
+        (LAM, bw.BCFW(certify_every=5), "another method"),
+        (LAM, "fw", "another method"),
+    ],
+)
+def test_another_lambda_or_method_is_refused(problems, written, lam, method, message):
+    with pytest.raises(bw.InputError, match=message):
+        bw.solve(problems["compiled", False], lam, method, 0.1, checkpoint=written)
+
+
+def test_other_bounds_are_refused(problems, written):
+    with pytest.raises(bw.InputError, match="another bounds"):
+        bw.solve(problems["compiled", True], LAM, "bcfw", 0.1, checkpoint=written)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_truncated_file_is_refused(problems, written, share):
+    whole = written.read_bytes()
+    written.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(bw.ModelFileError, match="not a blockwolfe checkpoint, or it is truncated"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
+
+
+def test_an_altered_file_is_refused(problems, written):
+    with np.load(written) as archive:
+        arrays = dict(archive)
+    arrays["run.w"] = arrays["run.w"] + 1e-9
+    np.savez(written, **arrays)
+    with pytest.raises(bw.ModelFileError, match="altered"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
+
+
+def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(problems, written, tmp_path):
+    X, Y = multiclass_data()
+    bw.StructuredSVM(lam=LAM, tol=0.1).fit(X, Y).save(tmp_path / "model.npz")
+    with pytest.raises(bw.ModelFileError, match="not a blockwolfe checkpoint"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=tmp_path / "model.npz")
+    with pytest.raises(bw.ModelFileError, match="not a blockwolfe model"):
+        bw.load(written)
+
+
+def test_a_missing_folder_is_refused_before_any_work(tmp_path):
+    class Untouched(Labels):
+        def augmented_decode(self, x, y, w):
+            raise AssertionError("the oracle was called")
+
+    problem = make_problem("python", False, Untouched(3, 4))
+    with pytest.raises(bw.InputError, match="folder .*nowhere does not exist"):
+        bw.solve(problem, LAM, checkpoint=tmp_path / "nowhere" / "run.npz")
+
+
+@pytest.mark.parametrize("every", [-1, np.nan, np.inf, "60", None, True])
+def test_bad_intervals(every):
+    with pytest.raises(bw.OptionError, match="^every="):
+        bw.Checkpoint("run.npz", every=every)
+
+
+def test_checkpoint_must_be_a_path_or_a_checkpoint(problems):
+    with pytest.raises(bw.OptionError, match="^checkpoint=60 "):
+        bw.solve(problems["compiled", False], LAM, checkpoint=60)
+
+
+def test_only_whole_files_are_left_behind(problems, tmp_path):
+    checkpoint = trial(tmp_path / "run.npz")
+    with pytest.raises(CrashError):
+        bw.solve(
+            problems["compiled", False],
+            LAM,
+            "bcfw",
+            0.0,
+            checkpoint=checkpoint,
+            callbacks=[crash_at(3)],
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+
+
+if __name__ == "__main__":
+    kill_runs(Path(sys.argv[1]))
