@@ -112,6 +112,8 @@ def test_a_visit_is_a_hit_exactly_where_the_rule_says(problems, name, F, nu):
         if len(expected) > len(seen):  # a visit has just been made
             seen.append(int(run.tally[CACHE_HITS]) - sum(seen))
             i = (len(seen) - 1) % n
+            rows = slice(run.stock.start[i], run.stock.start[i] + run.stock.n_rows[i])
+            assert run.stock.used_at[rows].max() == len(seen) - 1  # the corner moved to is noted
             if seen[-1]:
                 assert run.gap[i] == last_gap[0]  # a hit leaves the estimate as it was
         if engine._done < len(engine._draws.block):
@@ -314,8 +316,8 @@ def test_a_run_that_was_full_can_go_on(problem):
 
 
 def allocated(stock):
-    """Bytes of the rows and of the entries, used or not."""
-    return ROW_BYTES * len(stock.weight) + stock.slot.nbytes + stock.value.nbytes
+    """Bytes of all arrays, used or not."""
+    return sum(array.nbytes for array in stock) - stock.end.nbytes
 
 
 def least_bytes(problem):

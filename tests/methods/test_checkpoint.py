@@ -14,7 +14,10 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.methods import auto, block_engine
-from blockwolfe.methods.checkpoint import Writer
+from blockwolfe.methods.checkpoint import Writer, identity_of, read_checkpoint
+from blockwolfe.methods.engines import make_engine
+from blockwolfe.methods.settings import as_method
+from blockwolfe.problem.workers import Workers
 from plain_tasks import Clock, Labels, Timed
 from zoo import bounded, multiclass_data
 
@@ -229,6 +232,58 @@ def test_a_crash_within_a_pass(problems, method, tmp_path, in_memory, monkeypatc
         n_left[0] = -1
         resumed = bw.solve(problem, LAM, method, checkpoint=checkpoint, **options)
         assert_same(content(resumed), expected)
+
+
+def engine_of(problem, method, seed):
+    blocks, state = problem.blocks, problem.initial_state()
+    workers = Workers(blocks, 1)
+    engine = make_engine(
+        as_method(method), blocks, state, LAM, np.random.default_rng(seed), workers
+    )
+    engine.prepare()
+    return engine
+
+
+def contents_of(thing, left_out):
+    """Attributes by name, those of parts with names of their own."""
+    found = {}
+    for name, value in vars(thing).items():
+        if name in left_out:
+            continue
+        if hasattr(value, "_asdict"):  # pool, stock, box, draws
+            found |= {f"{name}.{field}": part for field, part in value._asdict().items()}
+        elif hasattr(value, "bit_generator"):
+            found[name] = str(value.bit_generator.state)
+        elif hasattr(value, "to_save"):
+            found |= {f"{name}.{field}": part for field, part in vars(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
+@pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
+@pytest.mark.parametrize("method", [*METHODS, "bcfw+multiplane", "auto"])
+def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_path):
+    """Written in the middle of a pass and read into a fresh engine, attribute by attribute."""
+    problem = problems["python", is_bounded]
+    engine = engine_of(problem, method, seed=0)
+    for _ in range(3):
+        engine.advance(len(problem), lambda: True)
+    engine.certify()
+    engine._chunk, left = 1, iter([True] * 4)
+    engine.advance(len(problem), lambda: next(left, False))
+    identity = identity_of(problem.blocks, LAM, as_method(method))
+    checkpoint = trial(tmp_path / "run.npz")
+    Writer(checkpoint, identity).write({}, engine)
+    twin = engine_of(problem, method, seed=1)
+    read_checkpoint(checkpoint, identity).put_into(twin)
+    of_run = {"blocks", "work", "stopped_at"}  # the problem itself, and scratch
+    of_engine = {"run", "workers", "_chunk", "_found", "_adapt_chunk"}  # (chunks go by the clock)
+    for one, other, left_out in ((engine.run, twin.run, of_run), (engine, twin, of_engine)):
+        expected, found = contents_of(one, left_out), contents_of(other, left_out)
+        assert set(expected) == set(found)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize(

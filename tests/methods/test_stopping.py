@@ -162,6 +162,17 @@ def test_start_of_another_problem_is_refused(problem):
         bw.certify(problem, relabelled.initial_state(), LAM)
 
 
+def test_start_of_another_loss_is_refused():
+    class Doubled(PlainTask):
+        def loss(self, y, y_hat):
+            return 2 * super().loss(y, y_hat)
+
+    problem = PROBLEMS["multiclass-python"]()
+    other = bw.Problem(Doubled(problem.task), problem.X, problem.Y)
+    with pytest.raises(bw.InputError, match="does not belong"):
+        bw.certify(other, problem.initial_state(), LAM)
+
+
 def test_held_out_loss_is_traced(problem):
     X, Y = chain_data(seed=1)
     result = bw.solve(problem, LAM, tol=1e-2, held_out=(X, Y))

@@ -235,6 +235,20 @@ def failing_task():
     return Failing(3, 4)
 
 
+def dying_task():
+    """Takes any other process down with it."""
+
+    class Dying(Labels):
+        home = os.getpid()
+
+        def augmented_decode(self, x, y, w):
+            if os.getpid() != self.home:
+                os._exit(1)
+            return super().augmented_decode(x, y, w)
+
+    return Dying(3, 4)
+
+
 @pytest.fixture
 def python_problem():
     return bw.Problem(counting_task(), *multiclass_data())
@@ -293,6 +307,13 @@ def test_an_error_in_a_process_comes_back():
     with pytest.raises(ArithmeticError, match="no answer for this one"):
         bw.solve(problem, LAM, tol=1e-2, n_jobs=2)
     assert bw.solve(problem, LAM, tol=1e-2).is_certified  # the problem is as it was
+
+
+def test_a_killed_process_costs_time_and_nothing_else():
+    problem = bw.Problem(dying_task(), *multiclass_data())
+    state = problem.initial_state()
+    together = bw.certify(problem, state, LAM, n_jobs=2)
+    assert_same_certificate(together, bw.certify(problem, state, LAM))
 
 
 def test_a_task_that_cannot_be_sent_is_an_error_at_once():

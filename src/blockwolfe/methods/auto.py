@@ -1,9 +1,9 @@
 """The automatic choice of a method: what the papers recommend, and what was measured.
 
-Gap sampling throughout. Frank-Wolfe steps first: they keep w smooth, and the gap falls faster
-than with active-set steps until it is about a tenth of what it was at the start. Blended pairwise
-steps from there on, over the corners kept so far, and with a cache unless the task's oracle is
-as cheap as looking at stored corners.
+Gap sampling throughout. Frank-Wolfe steps in the first few passes: they keep w smooth, and a
+coarse gap is reached at once where the data are many. Blended pairwise steps from there on, over
+the corners kept so far, and with a cache unless the task's oracle is as cheap as looking at
+stored corners.
 
 The first pass measures what an oracle call costs beside the rest of a visit. The measurement
 overrules what is known of the task only where it is clear: times are noisy, and the same seed
@@ -31,8 +31,8 @@ from blockwolfe.problem.workers import Workers
 __all__ = ["AutoEngine"]
 
 CACHE = Cache(F=0.5)
-# Frank-Wolfe steps until the gap has fallen to this share of the first pass's gaps.
-EARLY = 0.1
+# Passes of Frank-Wolfe steps.
+N_EARLY = 3
 # Visits over stored corners by which their cost is measured, and seconds they must take to tell.
 N_MEASURED = 2000
 CLEAR_SECONDS = 5e-3
@@ -43,7 +43,7 @@ LONG_VISIT = 1e-3
 
 
 class AutoEngine(BlockEngine):
-    """A `BlockEngine` that chooses after the first pass, and once more when the gap has fallen."""
+    """A `BlockEngine` that chooses after the first pass, and once more after a few."""
 
     def __init__(self, run: Run, method: Auto, rng: np.random.Generator, workers: Workers) -> None:
         first = BCFW(sampling=GapSampling(), step=FW(), averaging=method.averaging)
@@ -51,7 +51,7 @@ class AutoEngine(BlockEngine):
         self.note = "first pass: measuring"
         self._oracle_share = np.nan  # of the time of a visit; not measured yet
         self._is_dear = True
-        self._switch_at = np.nan  # gap at which active-set steps begin
+        self._n_passes = 0
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass, and after it a choice."""
@@ -61,13 +61,13 @@ class AutoEngine(BlockEngine):
         is_whole = made > 0 and np.isfinite(self.run.gap).all()
         if np.isnan(self._oracle_share) and is_whole:
             self._measure((time.perf_counter() - began) / made)
-        elif isinstance(self.method.step, FW) and self.gap_estimate <= self._switch_at:
+        self._n_passes += 1
+        if self._n_passes == N_EARLY:
             self._go_late()
 
     def _measure(self, seconds_per_visit: float) -> None:
         without, seconds = self._visit_stored()
         self._oracle_share = max(0.0, 1.0 - without / seconds_per_visit)
-        self._switch_at = EARLY * self.gap_estimate
         self._is_dear = not self.run.blocks.is_cheap
         if seconds >= CLEAR_SECONDS:
             is_changed = self._oracle_share >= CLEARLY_DEAR or self._oracle_share <= CLEARLY_CHEAP
@@ -76,7 +76,7 @@ class AutoEngine(BlockEngine):
             not self.run.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
         )
         self.method = replace(self.method, cache=CACHE if is_long else None)
-        self._say(f"Frank-Wolfe steps until the gap is near {self._switch_at:.2g}")
+        self._say(f"Frank-Wolfe steps for {N_EARLY} passes")
 
     def _go_late(self) -> None:
         cache = CACHE if self._is_dear else None
@@ -85,9 +85,8 @@ class AutoEngine(BlockEngine):
 
     def _say(self, steps: str) -> None:
         cache = "a cache" if self.method.cache is not None else "no cache"
-        self.note = (
-            f"gap sampling, {steps}, {cache}: the oracle takes {self._oracle_share:.0%} of a visit"
-        )
+        share = f"{self._oracle_share:.0%}" if self._oracle_share >= 0.0 else "an unknown share"
+        self.note = f"gap sampling, {steps}, {cache}: the oracle takes {share} of a visit"
 
     def _visit_stored(self) -> tuple[float, float]:
         """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
@@ -104,7 +103,7 @@ class AutoEngine(BlockEngine):
         return super().to_save() | {
             "oracle_share": self._oracle_share,
             "is_dear": self._is_dear,
-            "switch_at": self._switch_at,
+            "n_passes": self._n_passes,
             "is_late": not isinstance(self.method.step, FW),
             "has_cache": self.method.cache is not None,
             "note": self.note,
@@ -113,7 +112,7 @@ class AutoEngine(BlockEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """And go on with it."""
         super().restore(saved)
-        self._oracle_share, self._switch_at = saved["oracle_share"], saved["switch_at"]
+        self._oracle_share, self._n_passes = saved["oracle_share"], saved["n_passes"]
         self._is_dear = bool(saved["is_dear"])
         step = BlendedPairwise() if saved["is_late"] else FW()
         cache = CACHE if saved["has_cache"] else None

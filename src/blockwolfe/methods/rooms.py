@@ -61,6 +61,11 @@ def entries(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
+def _is_tight(length: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """Blocks to be given room while others get it: making room moves all of them."""
+    return 4 * length > 3 * capacity
+
+
 def _starts(length: np.ndarray) -> np.ndarray:
     return np.cumsum(length) - length
 
@@ -82,11 +87,11 @@ def make_pool(state: State, has_average: bool) -> Pool:
 
 
 def roomier_pool(pool: Pool, bound: np.ndarray, has_average: bool) -> Pool:
-    """Every block can take one more corner; blocks that are full double."""
-    is_full = pool.capacity - pool.length < bound
-    if not is_full.any():
+    """Every block can take one more corner; blocks with little room left double."""
+    if (pool.capacity - pool.length >= bound).all():
         return pool
-    capacity = np.where(is_full, 2 * pool.length + bound, pool.capacity)
+    is_tight = _is_tight(pool.length + bound, pool.capacity)
+    capacity = np.where(is_tight, 2 * pool.length + bound, pool.capacity)
     start = _starts(capacity)
     source, target = entries(pool.start, pool.length), entries(start, pool.length)
 
@@ -184,12 +189,13 @@ def active_set(stock: Stock) -> ActiveSet:
 
 def roomier_stock(stock: Stock, bound: np.ndarray, max_bytes: int | None) -> Stock:
     """Every block can take one more corner; within `max_bytes`, at the cost of idle corners."""
-    needed, is_full = int(bound.max()), stock.n_rows >= stock.capacity
+    needed = int(bound.max())
     has_entries = len(stock.slot) - stock.end[0] >= needed
-    if has_entries and not is_full.any():
+    if has_entries and (stock.n_rows < stock.capacity).all():
         return stock
     rows = live_rows(stock)
-    capacity = np.where(is_full, 2 * stock.n_rows + 2, stock.capacity)
+    is_tight = _is_tight(stock.n_rows + 1, stock.capacity)
+    capacity = np.where(is_tight, 2 * stock.n_rows + 2, stock.capacity)
     used = int(stock.size[rows].sum())
     n_entries = len(stock.slot) if has_entries else 2 * used + 8 * needed + FEW_ENTRIES
     per_entry = entry_bytes(is_unit=len(stock.value) == 0)

@@ -196,7 +196,10 @@ def _blocks_of_oracle(made: CompiledOracle, oracle: python_task.PythonOracle) ->
         n_parts=n_features,
         corner_size=np.full(len(oracle.X), size, dtype=np.int64),
         truth=oracle.truth,
-        identity=tuple(part for part in made.data if isinstance(part, np.ndarray)),
+        identity=(
+            oracle.sample_losses(),
+            *(part for part in made.data if isinstance(part, np.ndarray)),
+        ),
     )
 
 
