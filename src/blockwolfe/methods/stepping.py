@@ -90,7 +90,7 @@ def _choose(
     _, top, low = ranks
     slopes = _slopes(block, stock, row, low, ell)
     kind = FORWARD
-    if rule.step == PAIRWISE_STEP or rule.step == CORRECTIVE_STEP:
+    if rule.step in (PAIRWISE_STEP, CORRECTIVE_STEP):
         kind = PAIRWISE
     elif rule.step == AWAY_STEP:
         if slopes[2] > slopes[0] and stock.weight[low] < HEAVIEST:

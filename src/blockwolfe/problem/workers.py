@@ -8,6 +8,7 @@ the number of workers never changes a certificate.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections.abc import Callable
@@ -102,7 +103,7 @@ class Workers:
 
 def _spans(n: int, n_pieces: int) -> list[tuple[int, int]]:
     cuts = np.linspace(0, n, min(n, n_pieces) + 1).astype(int)
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
 _ONE_THREAD_EACH = {
