@@ -26,7 +26,7 @@ lint: $(STAMP)   ## ruff and mypy
 	$(BIN)/mypy
 
 test: lint       ## lint, types and all tests; what CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 format: $(STAMP) ## rewrite the source in the project's format
 	$(BIN)/ruff check --fix-only .

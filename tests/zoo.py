@@ -191,17 +191,17 @@ def enumerated_optimum(problem, lam, bounds=None):
     def gradient(z):
         return np.concatenate([lam * z[:d], problem.weight])
 
-    w = np.zeros(d)
+    w, slack = np.zeros(d), b.max()
     box = None
     if bounds is not None:
-        w = np.clip(w, *bounds)
+        w, slack = np.clip(w, *bounds), b.max() + 1.0  # (w = 0 may be outside)
         box = scipy.optimize.Bounds(
             np.concatenate([bounds[0], np.full(n, -np.inf)]),
             np.concatenate([bounds[1], np.full(n, np.inf)]),
         )
     found = scipy.optimize.minimize(
         objective,
-        np.concatenate([w, np.full(n, b.max() + 1.0)]),
+        np.concatenate([w, np.full(n, slack)]),
         jac=gradient,
         constraints={"type": "ineq", "fun": lambda z: A @ z - b, "jac": lambda z: A},
         method="SLSQP",

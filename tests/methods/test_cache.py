@@ -120,7 +120,7 @@ def test_a_visit_is_a_hit_exactly_where_the_rule_says(problems, name, F, nu):
             i = engine._draws.block[engine._done]
             gap, threshold = stored_gap(run, i), max(F * run.gap[i], nu / n * engine.run.total_gap)
             is_close = abs(gap - threshold) <= ROUNDING
-            expected.append(None if is_close else gap > 0.0 and gap >= threshold)
+            expected.append(None if is_close else gap >= threshold > 0.0)
             last_gap[0] = run.gap[i]
 
     last_gap = [np.inf]

@@ -202,6 +202,11 @@ class Solver:
         needed = 2 * self.n_blocks + self.engine.calls_to_refresh  # with the final certificate
         return limit is None or self._calls() + needed <= limit
 
+    def _only_hits(self) -> bool:
+        """Whether a cache lives on its hits, with no calls left for the full pass that is due."""
+        since = self._work_since_certificate()
+        return since >= 2 * self.method.full_pass_every and not self._can_afford_certificate()
+
     def _has_time(self) -> bool:
         """Whether there is time for more, with the final certificate still to come."""
         if self.limits.time_limit is None:
@@ -219,7 +224,7 @@ class Solver:
         limits = self.limits
         if limits.max_passes is not None and self.passes >= limits.max_passes:
             return Status.MAX_PASSES
-        if self._visits_left() <= 0:
+        if self._visits_left() <= 0 or self._only_hits():
             return Status.MAX_ORACLE_CALLS
         if not self._has_time():
             return Status.TIME_LIMIT

@@ -85,7 +85,8 @@ def _is_hit(rule: Any, block: Any, height: float, ell: float, gap: float) -> boo
     if rule.source != FROM_CACHE_OR_ORACLE:
         return bool(rule.source == FROM_STORE)
     stored_gap = block.weight * (height - block.score) - ell
-    return stored_gap > 0.0 and stored_gap >= max(rule.hit_share * gap, rule.hit_floor)
+    threshold = max(rule.hit_share * gap, rule.hit_floor)
+    return threshold > 0.0 and stored_gap >= threshold  # (zero would let rounding noise pass)
 
 
 @register_jitable
