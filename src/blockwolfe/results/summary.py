@@ -21,6 +21,7 @@ def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
         ("problem", f"{len(problem)} blocks, {problem.n_features:,} weights"),
         ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
         ("method", repr(result.method)),
+        *([("choice", result.note)] if result.note else []),
         ("ending", f"{result.status.name}: {result.status.sentence}"),
         ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {result.tol:.4g})"),
         ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
