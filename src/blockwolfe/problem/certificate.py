@@ -258,7 +258,7 @@ def examine(
     workers: Workers | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
     """The certificate of a dual point, its rebuilt v, and the pass it came from."""
-    v = rebuild_v(blocks, store)
+    v = rebuild_v(blocks, store, workers)
     w = weights_of(blocks, v, lam)
     found = sweep(blocks, store, w, work, keep=keep, workers=workers)
     primal = primal_value(blocks, w, found.answers.hinge, lam)

@@ -16,6 +16,7 @@ Under bounds (SPEC section 3)
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ import numpy as np
 from blockwolfe.compiled import call, jit
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.workers import Span, Workers, cut
 
 __all__ = [
     "ActiveSet",
@@ -35,6 +37,9 @@ __all__ = [
     "rebuild_v",
     "weights_of",
 ]
+
+# Shares in which v is summed: as many threads can help.
+SHARES = 4
 
 
 class ActiveSet(NamedTuple):
@@ -122,23 +127,37 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
-def _accumulate(functions: Any, data: Any, weight: Any, store: Any, v: Any) -> None:
-    """V += sum_i weight_i F_i mean_i."""
-    for i in range(weight.shape[0]):
-        begin, size = store.start[i], store.length[i]
-        part, mean = store.part[begin : begin + size], store.mean[begin : begin + size]
-        functions.add(data, i, part, mean, size, weight[i], v)
+def _accumulate(
+    span: Any, functions: Any, data: Any, weight: Any, truth: Any, store: Any, v: Any
+) -> None:
+    """V += sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
+    for i in range(span[0], span[1]):
+        begin, end = truth.start[i], truth.start[i + 1]
+        part, value = truth.part[begin:end], truth.value[begin:end]
+        functions.add(data, i, part, value, end - begin, weight[i], v)
+        begin, end = store.start[i], store.start[i] + store.length[i]
+        part, value = store.part[begin:end], store.mean[begin:end]
+        functions.add(data, i, part, value, end - begin, -weight[i], v)
 
 
-def rebuild_v(blocks: Blocks, store: Store) -> np.ndarray:
-    """V = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding."""
-    v = np.zeros(blocks.n_features)
-    of_blocks = (blocks.functions, blocks.data)
-    truth = blocks.truth
-    true_store = Store(truth.start[:-1], np.diff(truth.start), truth.part, truth.value, store.ell)
-    call(_accumulate, blocks.kind, *of_blocks, blocks.weight, true_store, v)
-    call(_accumulate, blocks.kind, *of_blocks, -blocks.weight, store, v)
-    return v
+def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> np.ndarray:
+    """V = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding.
+
+    Summed in the same few shares whether or not threads share the work: to the same bits.
+    """
+
+    def share(span: Span, data: Any, _: Any) -> np.ndarray:
+        v = np.zeros(blocks.n_features)
+        args = (span, blocks.functions, data, blocks.weight, blocks.truth, store, v)
+        call(_accumulate, blocks.kind, *args)
+        return v
+
+    spans = cut(len(blocks), SHARES)
+    if workers is not None and workers.has_threads:
+        shares = workers.map(share, spans)
+    else:
+        shares = [share(span, blocks.data, None) for span in spans]
+    return functools.reduce(np.add, shares)
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:

@@ -24,10 +24,12 @@ from blockwolfe.errors import OptionError
 from blockwolfe.problem.blocks import Blocks, Work
 from blockwolfe.problem.python_task import PythonOracle
 
-__all__ = ["Workers", "check_n_jobs"]
+__all__ = ["Workers", "check_n_jobs", "cut"]
 
-# Pieces per worker: enough to even out blocks of unequal cost.
-PIECES = 4
+Span = tuple[int, int]
+
+# Pieces per worker: some, to even out blocks of unequal cost; few, as each costs a call from Python.
+PIECES = 2
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -51,7 +53,7 @@ class Workers:
 
     def __enter__(self) -> Workers:
         if self.has_threads:
-            self._executor = ThreadPoolExecutor(self.n_jobs)
+            self._executor = ThreadPoolExecutor(self.n_jobs - 1)
             self._scratch = [self.blocks.private() for _ in range(self.n_jobs)]
         elif self._has_processes:
             oracle = self.blocks.data.without_memory()
@@ -64,27 +66,32 @@ class Workers:
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
+    def map(self, fill: Callable[[Any, Any, Work], Any], spans: list[Span]) -> list[Any]:
+        """`fill(span, data, work)` of every span: in threads, this one among them."""
+        assert self._executor is not None
+        results: list[Any] = [None] * len(spans)
+        waiting = iter(list(enumerate(spans)))
+
+        def take(mine: tuple[Any, Work]) -> None:
+            for k, span in waiting:  # (one iterator for all threads: each span is taken once)
+                results[k] = fill(span, *mine)
+
+        futures = [self._executor.submit(take, mine) for mine in self._scratch[1:]]
+        try:
+            take(self._scratch[0])
+            for future in futures:
+                future.result()
+        finally:
+            wait(futures)  # after Ctrl-C too: their scratch is handed out again
+        return results
+
     def run(self, n_positions: int, fill: Callable[[Any, Any, Work], int]) -> int:
-        """`fill((begin, end), data, work)` over all positions, in threads.
+        """`fill` over all positions, in threads.
 
         Returns the first position at which one of them stopped early, or `n_positions`.
         """
-        assert self._executor is not None
-        spans = _spans(n_positions, PIECES * self.n_jobs)
-        free = list(self._scratch)
-
-        def task(span: tuple[int, int]) -> int:
-            mine = free.pop()
-            try:
-                return fill(span, *mine)
-            finally:
-                free.append(mine)
-
-        futures = [self._executor.submit(task, span) for span in spans]
-        try:
-            stops = [future.result() for future in futures]
-        finally:
-            wait(futures)  # after Ctrl-C too: their scratch is handed out again
+        spans = cut(n_positions, PIECES * self.n_jobs)
+        stops = self.map(fill, spans)
         early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
         return min(early, default=n_positions)
 
@@ -92,7 +99,7 @@ class Workers:
         """Let processes answer for the blocks of `order` at w, before they are asked."""
         if not self._has_processes or self._executor is None or not len(order):
             return
-        pieces = [order[a:b] for a, b in _spans(len(order), PIECES * self.n_jobs)]
+        pieces = [order[a:b] for a, b in cut(len(order), PIECES * self.n_jobs)]
         try:
             answers = list(self._executor.map(_answer, [w] * len(pieces), pieces))
         except BrokenProcessPool:  # a worker was killed: go on alone
@@ -101,7 +108,8 @@ class Workers:
         self.blocks.data.put_answers(w, order, [a for piece in answers for a in piece])
 
 
-def _spans(n: int, n_pieces: int) -> list[tuple[int, int]]:
+def cut(n: int, n_pieces: int) -> list[Span]:
+    """0..n in at most so many pieces of nearly equal length."""
     cuts = np.linspace(0, n, min(n, n_pieces) + 1).astype(int)
     return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
