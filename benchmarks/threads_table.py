@@ -54,8 +54,13 @@ def main() -> None:
     state = bw.solve(problem, lam, "bcfw", tol=0.0, max_passes=3, random_state=0).state
     best = certificate_seconds(problem, lam, state, given)
     rows = [
-        [n_jobs, best[k], len(problem) / best[k], best[0] / best[k]]
-        + to_gap(problem, lam, n_jobs, given)
+        [
+            n_jobs,
+            best[k],
+            len(problem) / best[k],
+            best[0] / best[k],
+            *to_gap(problem, lam, n_jobs, given),
+        ]
         for k, n_jobs in enumerate(given.jobs)
     ]
     publish(

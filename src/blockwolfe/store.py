@@ -19,7 +19,9 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "save"]
 
@@ -49,6 +51,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.CostMatrix,
         Chain,
         Multiclass,
+        Tree,
     )
 }
 
@@ -111,6 +114,10 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 
 def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
+        for name in task.learned:
+            arrays[f"task_{name}"] = np.asarray(getattr(task, name))
+        return {"task": _encode(task, "task"), "part_layout": list(task.layout_)}
     if not isinstance(task, SequenceTask):
         return {"own": type(task).__name__}
     arrays["classes"], arrays["cost"] = task.classes_, task.cost_
@@ -129,6 +136,10 @@ def _unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, pat
             )
         return given
     task = _decode(packed["task"], path)
+    if "part_layout" in packed:
+        task.layout_ = PartLayout(*packed["part_layout"])
+        task.relearn({name: arrays[f"task_{name}"] for name in task.learned})
+        return task
     task.classes_, task.cost_ = arrays["classes"], arrays["cost"]
     task.layout_ = Layout(*packed["layout"])
     task.n_features_in_ = task.layout_.n_features

@@ -35,10 +35,10 @@ _LETTER = re.compile(rb"\d+\s([a-z])\s(-?\d+)\s\d+\s\d+\s(\d)((?:\s[01]){128})\s
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Sequences, their labels, and what these are called.
+    """Examples, their outputs, and what labels and features are called.
 
-    X : one entry per sequence, in a form that the sequence tasks take.
-    Y : one array of labels per sequence.
+    X : one entry per example, in a form that the tasks take.
+    Y : one output per example.
     name, description : a short name, and one sentence.
     label_names : the labels, or what the labels 0, 1, ... stand for.
     feature_names, n_features : of the columns of X; None where X has no columns.
@@ -48,17 +48,19 @@ class Dataset:
     """
 
     X: list[Any]
-    Y: list[np.ndarray]
+    Y: list[Any]
     name: str
     description: str
     label_names: tuple[str, ...]
     feature_names: Sequence[str] | None
     n_features: int | None
+    units: tuple[str, str] = ("sequences", "positions")  # what an example is, and what it has
 
     def __repr__(self) -> str:
         features = "raw tokens" if self.n_features is None else f"{self.n_features} features"
         return (
-            f"Dataset({self.name!r}: {len(self.Y)} sequences, {sum(map(len, self.Y))} positions, "
+            f"Dataset({self.name!r}: {len(self.Y)} {self.units[0]}, "
+            f"{sum(map(len, self.Y))} {self.units[1]}, "
             f"{len(self.label_names)} labels, {features})"
         )
 

@@ -122,7 +122,7 @@ def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> Non
 
 
 @jit(inline="always")
-def _score_label(
+def score_label(
     w: Any, index: Any, value: Any, begin: int, end: int, label: int, n_labels: int
 ) -> float:
     """sum_e value[e] * w[index[e], label]; four sums at a time, so that none waits for another."""
@@ -158,7 +158,7 @@ def score_parts(tokens: Any, layout: Any, i: int, w: Any, part: Any, size: int, 
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         row = begin + t
-        total = _score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
+        total = score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
         if bias >= 0:
             total += w[bias + label]
         if first >= 0 and t == 0:
@@ -201,7 +201,8 @@ def add_parts(
 
 
 @jit(inline="always")
-def _take_one(at: int, found: int, image: Any, index: Any, value: Any) -> int:
+def take_one(at: int, found: int, image: Any, index: Any, value: Any) -> int:
+    """Move image[at], unless it is zero, to the end of the (index, value) pairs found so far."""
     if image[at] == 0.0:
         return found
     index[found], value[found] = at, image[at]
@@ -222,19 +223,19 @@ def take_out(
     for s in range(size):
         p = np.int64(part[s])
         if p >= n_unary:
-            found = _take_one(layout.transition - n_unary + p, found, image, index, value)
+            found = take_one(layout.transition - n_unary + p, found, image, index, value)
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         for e in range(tokens.indptr[begin + t], tokens.indptr[begin + t + 1]):
             at = np.int64(tokens.indices[e]) * n_labels + label
-            found = _take_one(at, found, image, index, value)
+            found = take_one(at, found, image, index, value)
         if layout.bias >= 0:
-            found = _take_one(layout.bias + label, found, image, index, value)
+            found = take_one(layout.bias + label, found, image, index, value)
         if layout.first >= 0 and t == 0:
-            found = _take_one(layout.first + label, found, image, index, value)
+            found = take_one(layout.first + label, found, image, index, value)
         if layout.last >= 0 and t == n_positions - 1:
-            found = _take_one(layout.last + label, found, image, index, value)
+            found = take_one(layout.last + label, found, image, index, value)
     return found
 
 

@@ -28,7 +28,7 @@ __all__ = ["Workers", "check_n_jobs", "cut"]
 
 Span = tuple[int, int]
 
-# Pieces per worker: some, to even out blocks of unequal cost; few, as each costs a call from Python.
+# Pieces per worker: some, to even out unequal blocks; few, as each is a call from Python.
 PIECES = 2
 
 

@@ -1,0 +1,127 @@
+"""Graphs as users have them, made into the arrays that tasks on graphs work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from blockwolfe.errors import InputError
+from blockwolfe.features.emissions import Tokens
+from blockwolfe.tasks.inputs import n_positions, sequence_tokens, tokens_of
+
+__all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One input of a task on graphs: feature rows of nodes, edges, and feature rows of edges.
+
+    nodes : (n_nodes, n_features) array or sparse matrix.
+    edges : (n_edges, 2) integers, the nodes that each edge joins; no edge is fine.
+    edge_features : (n_edges, n_edge_features) array or sparse matrix; None is a constant one.
+    allowed : optional boolean (n_nodes, n_labels), the labels that each node may have.
+
+    >>> Graph(np.eye(3), [[0, 1], [1, 2]]).edges
+    [[0, 1], [1, 2]]
+    """
+
+    nodes: Any
+    edges: Any
+    edge_features: Any = None
+    allowed: Any = None
+
+
+def check_graphs(X: Sequence[Any], task: str) -> None:
+    """Refuse an X that is not a list of graphs."""
+    if not len(X):
+        raise InputError("X is empty; expected at least one graph.")
+    for i, x in enumerate(X):
+        if not isinstance(x, Graph):
+            raise InputError(
+                f"X[{i}] is a {type(x).__name__}; {task} takes blockwolfe.tasks.Graph(nodes, "
+                "edges, edge_features) objects."
+            )
+
+
+def node_tokens(X: Sequence[Graph], bias: bool) -> tuple[Tokens, int]:
+    """Feature rows of all nodes, with a constant one as last column if `bias`; and their width."""
+    nodes = [x.nodes for x in X]
+    if bias:
+        nodes = [_with_ones(x) for x in nodes]
+    return sequence_tokens(nodes)
+
+
+def _with_ones(rows: Any) -> Any:
+    if sp.issparse(rows):
+        return sp.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        return rows  # (refused with its place by `sequence_tokens`)
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of all graphs end to end as (edges, 2) of int32, and where each graph begins."""
+    ends = [_ends_of(x, i) for i, x in enumerate(X)]
+    offset = np.concatenate([[0], np.cumsum([len(e) for e in ends])]).astype(np.int64)
+    return np.ascontiguousarray(np.concatenate(ends), dtype=np.int32), offset
+
+
+def _ends_of(x: Graph, i: int) -> np.ndarray:
+    edges = np.asarray(x.edges)
+    if not edges.size:
+        return np.zeros((0, 2), dtype=np.int32)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise InputError(
+            f"X[{i}].edges has shape {edges.shape} and type {edges.dtype}; expected integers of "
+            "shape (n_edges, 2), the two nodes of each edge."
+        )
+    n_nodes = n_positions(x.nodes)
+    is_outside = (edges < 0) | (edges >= n_nodes)
+    if is_outside.any():
+        e = int(np.flatnonzero(is_outside.any(axis=1))[0])
+        raise InputError(
+            f"X[{i}].edges[{e}] is {tuple(edges[e].tolist())}, but its nodes are 0..{n_nodes - 1}."
+        )
+    is_loop = edges[:, 0] == edges[:, 1]
+    if is_loop.any():
+        e = int(np.argmax(is_loop))
+        raise InputError(f"X[{i}].edges[{e}] joins node {edges[e, 0]} to itself; remove it.")
+    return edges
+
+
+def edge_tokens(X: Sequence[Graph], offset: np.ndarray) -> tuple[Tokens, int]:
+    """Feature rows of all edges (a constant one where X has none), and their width."""
+    length = np.diff(offset)
+    has_features = [x.edge_features is not None for x in X]
+    if not any(has_features):
+        return tokens_of(sp.csr_array(np.ones((int(offset[-1]), 1))), length), 1
+    if not all(has_features):
+        i = has_features.index(False)
+        raise InputError(f"X[{i}].edge_features is None, but other graphs have edge features.")
+    rows = [_rows_of(x.edge_features, n, i) for i, (x, n) in enumerate(zip(X, length, strict=True))]
+    given = [row.shape[1] for row in rows if row.shape[0]]
+    width = given[0] if given else rows[0].shape[1]
+    for i, row in enumerate(rows):
+        if row.shape[0] and row.shape[1] != width:
+            raise InputError(
+                f"X[{i}].edge_features has {row.shape[1]} columns; expected {width}, as in others."
+            )
+    filled = [row if row.shape[0] else sp.csr_array((0, width)) for row in rows]
+    return tokens_of(sp.vstack(filled, format="csr"), length), width
+
+
+def _rows_of(rows: Any, n_edges: int, i: int) -> Any:
+    matrix = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
+    if n_edges == 0 and (matrix.ndim != 2 or not matrix.shape[0]):
+        return sp.csr_array((0, matrix.shape[1] if matrix.ndim == 2 else 0))
+    if matrix.ndim != 2 or matrix.shape[0] != n_edges or matrix.dtype.kind not in "biuf":
+        raise InputError(
+            f"X[{i}].edge_features has shape {matrix.shape} and type {matrix.dtype}; expected "
+            f"numbers of shape ({n_edges}, n_edge_features), a row per edge."
+        )
+    return sp.csr_array(matrix.astype(np.float64))

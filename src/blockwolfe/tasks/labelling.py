@@ -1,0 +1,180 @@
+"""The common body of tasks that give every node of a graph one of K labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.structures import chain
+from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.graphs import check_graphs, edge_tokens, node_tokens, read_ends
+from blockwolfe.tasks.inputs import n_positions
+from blockwolfe.tasks.labels import encode, find, find_classes, flatten
+from blockwolfe.tasks.losses import CostMatrix, Loss, ZeroOne, as_loss
+from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+
+__all__ = ["LabellingTask"]
+
+
+class LabellingTask(PartTask):
+    """Base class: node features x labels, edge features x pairs of labels, losses by node."""
+
+    learned = ("classes_", "cost_")
+    n_labels: Any
+    labels: Any
+    task_loss: Any
+    bias: bool
+
+    def fit(self, X: Any, Y: Any) -> LabellingTask:
+        """Learn labels, cost matrix and layout; trains nothing."""
+        self.loss_ = self._checked_loss()
+        flat, _ = flatten(Y)
+        self.classes_ = find_classes(flat, self.n_labels, self.labels)
+        check_graphs(X, type(self).__name__)
+        _, n_node_features = node_tokens(X, self.bias)
+        _, offset = read_ends(X)
+        _, n_edge_features = edge_tokens(X, offset)
+        n_labels = len(self.classes_)
+        self.layout_ = PartLayout(n_node_features, n_edge_features, n_labels, n_labels**2)
+        codes, _ = self._codes(Y, self._read(X))
+        self.cost_ = self.loss_.cost(self.classes_, codes)
+        return self
+
+    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+        """As in the base class, and the loss."""
+        super().relearn(learned)
+        self.loss_ = self._checked_loss()
+
+    def _checked_loss(self) -> Loss:
+        loss = as_loss(self.task_loss)
+        if isinstance(loss, ZeroOne):
+            raise OptionError(
+                "task_loss='zero_one' on whole graphs is not a sum over nodes, so it cannot be "
+                "maximised exactly; use 'hamming' (optionally Hamming(normalize=False))."
+            )
+        return loss
+
+    def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
+        """Refuse graphs that the structure cannot do."""
+
+    def _read(self, X: Any) -> GraphInput:
+        check_graphs(X, type(self).__name__)
+        node, n_node_features = node_tokens(X, self.bias)
+        ends, offset = read_ends(X)
+        edge, n_edge_features = edge_tokens(X, offset)
+        layout = self.layout_
+        # without any edge the number of edge features cannot be known, and does not matter
+        has_edges = len(ends) > 0
+        if n_node_features != layout.n_node_features:
+            raise InputError(
+                f"X has {n_node_features - self.bias} node features, but the model has "
+                f"{layout.n_node_features - self.bias}, as in training."
+            )
+        if has_edges and n_edge_features != layout.n_edge_features:
+            raise InputError(
+                f"X has {n_edge_features} edge features, but the model has "
+                f"{layout.n_edge_features}, as in training."
+            )
+        n_nodes = np.diff(node.offset)
+        for i, n in enumerate(n_nodes):
+            self._check_graph(int(n), ends[offset[i] : offset[i + 1]], i)
+        size = np.ascontiguousarray(np.stack([n_nodes, n_nodes], axis=1))
+        return GraphInput(node, edge, ends, size, self._forbidden(X, n_nodes, np.diff(offset)))
+
+    def _forbidden(self, X: Any, n_nodes: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
+        if all(x.allowed is None for x in X):
+            return np.zeros(0, dtype=np.bool_)
+        n_labels = len(self.classes_)
+        masks = []
+        for i, x in enumerate(X):
+            allowed = np.ones((n_nodes[i], n_labels), dtype=np.bool_)
+            if x.allowed is not None:
+                allowed = np.asarray(x.allowed)
+            if allowed.dtype != np.bool_ or allowed.shape != (n_nodes[i], n_labels):
+                raise InputError(
+                    f"X[{i}].allowed is {allowed.dtype} of shape {allowed.shape}; expected bool "
+                    f"of shape ({n_nodes[i]}, {n_labels}): a row per node, a column per label."
+                )
+            if not allowed.any(axis=1).all():
+                t = int(np.flatnonzero(~allowed.any(axis=1))[0])
+                raise InputError(f"X[{i}].allowed forbids every label at node {t}.")
+            masks += [~allowed.ravel(), np.zeros(n_edges[i] * n_labels**2, dtype=np.bool_)]
+        return np.concatenate(masks)
+
+    def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
+        """True labels as numbers, after checking them against X."""
+        flat, offset = flatten(Y)
+        if len(offset) != len(given.node.offset):
+            raise InputError(f"X has {len(given.size)} graphs and Y has {len(offset) - 1}.")
+        length, expected = np.diff(offset), given.size[:, 0]
+        if not np.array_equal(length, expected):
+            i = int(np.flatnonzero(length != expected)[0])
+            raise InputError(
+                f"X[{i}] has {expected[i]} nodes and Y[{i}] has {length[i]} labels; expected one "
+                "label per node."
+            )
+        return encode(flat, self.classes_, offset), offset
+
+    def _corners(self, Y: Any, given: GraphInput) -> Corners:
+        codes, offset = self._codes(Y, given)
+        n_labels = len(self.classes_)
+        parts = []
+        for i in range(len(given.size)):
+            y = codes[offset[i] : offset[i + 1]]
+            ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
+            nodes = np.arange(len(y)) * n_labels + y
+            pair = y[ends[:, 0]] * n_labels + y[ends[:, 1]]
+            edges = len(y) * n_labels + np.arange(len(ends)) * n_labels**2 + pair
+            parts.append(np.concatenate([nodes, edges]).astype(np.int32))
+        self._check_allowed(parts, given)
+        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        return Corners(start, np.concatenate(parts), np.ones(start[-1]))
+
+    def _check_allowed(self, parts: list[np.ndarray], given: GraphInput) -> None:
+        if not len(given.forbidden):
+            return
+        start = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
+        for i, part in enumerate(parts):
+            is_bad = given.forbidden[start[i] + part]
+            if is_bad.any():
+                node = int(np.argmax(is_bad))
+                raise InputError(
+                    f"the label of node {node} in Y[{i}] is not one that X[{i}] allows; "
+                    "correct the mask or the label."
+                )
+
+    def _costs(self, Y: Any, given: GraphInput) -> Costs:
+        codes, offset = self._codes(Y, given)
+        scale = np.asarray(self.loss_.scale(np.diff(offset)), dtype=np.float64)
+        cost = self.cost_[codes] * np.repeat(scale, np.diff(offset))[:, None]
+        start = offset * len(self.classes_)
+        return Costs(np.ascontiguousarray(cost).ravel(), start, np.zeros(len(scale)))
+
+    def _output(self, part: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
+        n_nodes = given.size[i, 0]
+        return self.classes_[part[:n_nodes] % len(self.classes_)]
+
+    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
+        """Task loss of each example; a true label that training never saw counts as missed."""
+        (truth, offset), (guess, guess_offset) = flatten(Y), flatten(Y_hat)
+        if not np.array_equal(offset, guess_offset):
+            raise InputError("Y and Y_hat differ in their numbers of nodes.")
+        known, is_known = find(truth, self.classes_)
+        if isinstance(self.loss_, CostMatrix):
+            encode(truth, self.classes_, offset)  # no cost is defined for an unknown label
+        cost = np.where(is_known, self.cost_[known, encode(guess, self.classes_, offset)], 1.0)
+        return np.add.reduceat(cost, offset[:-1]) * self.loss_.scale(np.diff(offset))
+
+    def outputs(self, x: Any) -> Iterator[np.ndarray]:
+        """Every labelling of x, for checks on small problems."""
+        for codes in chain.enumerate_outputs(n_positions(x.nodes), len(self.classes_), x.allowed):
+            yield self.classes_[list(codes)]
+
+    def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
+        """A labelling drawn uniformly node by node."""
+        shape = (n_positions(x.nodes), len(self.classes_))
+        mask = np.ones(shape, dtype=bool) if x.allowed is None else np.asarray(x.allowed)
+        return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]

@@ -1,0 +1,78 @@
+"""Labels on the nodes of trees and forests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+from blockwolfe.structures import tree
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.part_task import GraphInput
+
+__all__ = ["Tree"]
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by max-sum."""
+    size = part_functions.augment(data, i)
+    n_nodes, n_labels = data.size[i, 0], data.columns.n_node_labels
+    n_unary = n_nodes * n_labels
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    labels, ints = data.ints[:n_nodes], data.ints[n_nodes:]
+    unary, pairwise = data.augmented[:n_unary], data.augmented[n_unary:size]
+    tree.maximize_into(unary, pairwise, ends, n_labels, labels, ints, data.floats)
+    for t in range(n_nodes):
+        part[t] = t * n_labels + labels[t]
+    for e in range(ends.shape[0]):
+        pair = labels[ends[e, 0]] * n_labels + labels[ends[e, 1]]
+        part[n_nodes + e] = n_unary + e * n_labels * n_labels + pair
+    return part_functions.finish(data, i, part, n_nodes + ends.shape[0], value)
+
+
+class Tree(LabellingTask):
+    """Labels on trees or forests: X is a list of `Graph`, Y a list of label arrays, one per node.
+
+    Weights: node features x labels, and edge features x pairs of labels (row: the label of the
+    first node of the edge). Without edge features all edges share one table.
+
+    Parameters
+    ----------
+    n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
+    labels : the label set itself, in the order wanted.
+    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    bias : a constant node feature (regularised like the others).
+
+    >>> import blockwolfe as bw
+    >>> X = [bw.tasks.Graph([[1.0], [0.0], [0.1]], [[0, 1], [0, 2]]), bw.tasks.Graph([[0.0]], [])]
+    >>> svm = bw.StructuredSVM(Tree(), lam=0.1, tol=1e-3).fit(X, [["a", "b", "b"], ["b"]])
+    >>> [list(map(str, y)) for y in svm.predict(X)]
+    [['a', 'b', 'b'], ['b']]
+    """
+
+    functions = part_functions.functions(maximize)
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+    ) -> None:
+        self.n_labels = n_labels
+        self.labels = labels
+        self.task_loss = task_loss
+        self.bias = bias
+
+    def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
+        tree.check_forest(n_nodes, ends, f"X[{i}].edges")
+
+    def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_nodes = int(given.size[:, 0].max())
+        n_edges = int(np.diff(given.edge.offset).max())
+        n_ints, n_floats = tree.n_scratch(n_nodes, n_edges, len(self.classes_))
+        return n_ints + n_nodes, n_floats
