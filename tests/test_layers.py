@@ -22,6 +22,7 @@ LAYERS = [
     ["results"],
     ["methods"],
     ["estimator", "store", "comparison", "compare"],
+    ["path"],
     ["report"],
     ["datasets"],
     ["__init__"],

@@ -28,12 +28,17 @@ from blockwolfe.methods.samplers import Cyclic, GapSampling, MaxGap, Permutation
 from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
 from blockwolfe.methods.solve import solve
 from blockwolfe.methods.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
+from blockwolfe.path.cv import StructuredSVMCV
+from blockwolfe.path.grid import solve_grid
+from blockwolfe.path.result import Breakpoint, Path, load_path
+from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.checks import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.paths import PathDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -49,6 +54,7 @@ __all__ = [
     "BestOf",
     "BlendedPairwise",
     "BlockwolfeError",
+    "Breakpoint",
     "Cache",
     "Certificate",
     "Checkpoint",
@@ -69,12 +75,15 @@ __all__ = [
     "OptionError",
     "OracleError",
     "Pairwise",
+    "Path",
+    "PathDisplay",
     "Permutation",
     "Problem",
     "Result",
     "State",
     "Status",
     "StructuredSVM",
+    "StructuredSVMCV",
     "TaskReport",
     "TokenVectorizer",
     "Trace",
@@ -85,7 +94,10 @@ __all__ = [
     "compare",
     "datasets",
     "load",
+    "load_path",
     "solve",
+    "solve_grid",
+    "solve_path",
     "structures",
     "tasks",
 ]

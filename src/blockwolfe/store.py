@@ -23,7 +23,7 @@ from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
 
-__all__ = ["load", "save"]
+__all__ = ["load", "pack_task", "save", "unpack_task"]
 
 MODEL = Kind("blockwolfe-model", 2, "model")
 
@@ -73,7 +73,7 @@ def save(svm: StructuredSVM, path: Any) -> None:
         options["random_state"] = None
     arrays = {"coef": svm.coef_, "block_gaps": svm.certificate_.block_gaps}
     arrays |= {f"trace_{name}": column for name, column in svm.trace_.to_dict().items()}
-    task = _pack_task(svm.task_, arrays)
+    task = pack_task(svm.task_, arrays)
     certificate = {name: getattr(svm.certificate_, name) for name in _CERTIFICATE_NUMBERS}
     header = {
         "options": {name: _encode(value, name) for name, value in options.items()},
@@ -95,7 +95,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     path = Path(path)
     header, arrays = read_archive(path, MODEL)
     options = {name: _decode(value, path) for name, value in header["options"].items()}
-    fitted_task = _unpack_task(header["task"], arrays, task, path)
+    fitted_task = unpack_task(header["task"], arrays, task, path)
     svm = StructuredSVM(fitted_task, **options)
     svm.task_, svm.lam_ = fitted_task, header["lam"]
     svm.coef_ = arrays["coef"]
@@ -113,7 +113,8 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 # -- tasks -------------------------------------------------------------------------------------
 
 
-def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A fitted task for a file: options and names in the header, the rest into `arrays`."""
     if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
@@ -127,7 +128,8 @@ def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     return {"task": _encode(task, "task"), "layout": list(task.layout_)}
 
 
-def _unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path: Path) -> Any:
+def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path: Path) -> Any:
+    """The fitted task of a file; `given` where it is of a class that is not ours."""
     if "own" in packed:
         if given is None:
             raise InputError(

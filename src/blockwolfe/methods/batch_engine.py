@@ -90,6 +90,10 @@ class BatchEngine(Engine):
         index, move = np.arange(len(direction)), direction / lam
         return float(bounded_step(run.box, index, move, len(move), slope / lam, 1.0))
 
+    def forget(self) -> None:
+        """The full pass kept for the next step was made before the move."""
+        self._found = None
+
     def to_save(self) -> dict[str, Any]:
         """A full pass that no step has followed is made again, but not counted again."""
         return {"n_steps": self.n_steps, "is_counted": self._found is not None}

@@ -241,6 +241,10 @@ class BlockEngine(Engine):
             self.run.refresh(self.workers)
             self.certificate_calls += self.calls_to_refresh
 
+    def forget(self) -> None:
+        """Begin a new pass, with draws and thresholds of the gaps as they are now."""
+        self._draws, self._done = _NO_DRAWS, 0
+
     # -- multi-plane scheduling --------------------------------------------------------------------
 
     @property

@@ -107,7 +107,7 @@ class Writer:
         self._written = time.monotonic()
 
 
-def identity_of(blocks: Blocks, lam: float, method: Method) -> dict[str, Any]:
+def identity_of(blocks: Blocks, lam: float | None, method: Method) -> dict[str, Any]:
     """What must be the same for a run to go on."""
     bounds = hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes()).hexdigest()
     return {
@@ -123,11 +123,11 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
     if settings is None or not Path(settings.path).exists():
         return None
     header, arrays = read_archive(Path(settings.path), CHECKPOINT)
-    for name, found in header["identity"].items():
-        if found != identity[name]:
-            shown = (
-                "" if name in ("problem", "bounds") else f" ({found} there, {identity[name]} here)"
-            )
+    there = header["identity"]
+    for name in there | identity:
+        found, wanted = there.get(name), identity.get(name)
+        if found != wanted:
+            shown = "" if name in ("problem", "bounds") else f" ({found} there, {wanted} here)"
             raise InputError(
                 f"checkpoint: {settings.path} was written by a run with another {name}{shown}; "
                 "give another path, or remove the file to begin anew."

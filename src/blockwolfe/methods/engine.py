@@ -48,6 +48,10 @@ class Engine(ABC):
         """Renew the gap estimates after a certificate that did not; costs another full pass."""
         return
 
+    def forget(self) -> None:
+        """Leave the pass at work: the point was moved from outside."""
+        return
+
     @abstractmethod
     def to_save(self) -> dict[str, Any]:
         """What a checkpoint must hold besides the run: plain values and arrays."""

@@ -26,6 +26,7 @@ __all__ = [
     "no_stock",
     "roomier_pool",
     "roomier_stock",
+    "slots_of_truth",
     "stock_bytes",
 ]
 
@@ -145,7 +146,7 @@ def _as_corners(blocks: Blocks, state: State) -> ActiveSet:
     n_blocks, truth = len(blocks), blocks.true_corners
     start, ones = np.arange(n_blocks + 1), np.ones(n_blocks)
     if blocks.is_unit and not state.ell.any() and np.array_equal(state.mean, blocks.truth.value):
-        slot = _slots_of_truth(blocks)
+        slot = slots_of_truth(blocks)
         return ActiveSet(start, ones, np.zeros(n_blocks), truth.start, slot, np.zeros(0))
     length = np.diff(state.start)
     slot = entries(np.zeros(n_blocks, dtype=np.int64), length).astype(np.int32)
@@ -153,7 +154,7 @@ def _as_corners(blocks: Blocks, state: State) -> ActiveSet:
     return ActiveSet(start, ones, loss, state.start, slot, state.mean)
 
 
-def _slots_of_truth(blocks: Blocks) -> np.ndarray:
+def slots_of_truth(blocks: Blocks) -> np.ndarray:
     """Where the parts of the true corners, as the oracle lists them, lie among the merged ones."""
     listed, merged, n = blocks.true_corners, blocks.truth, blocks.n_parts
     block_of = np.repeat(np.arange(len(blocks)), np.diff(listed.start))
@@ -187,9 +188,14 @@ def active_set(stock: Stock) -> ActiveSet:
     )
 
 
-def roomier_stock(stock: Stock, bound: np.ndarray, max_bytes: int | None) -> Stock:
-    """Every block can take one more corner; within `max_bytes`, at the cost of idle corners."""
-    needed = int(bound.max())
+def roomier_stock(
+    stock: Stock, bound: np.ndarray, max_bytes: int | None, n_entries: int = 0
+) -> Stock:
+    """Any block can take one more corner; within `max_bytes`, at the cost of idle corners.
+
+    `n_entries` asks for more room for entries than one corner needs.
+    """
+    needed = max(int(bound.max()), n_entries)
     has_entries = len(stock.slot) - stock.end[0] >= needed
     if has_entries and (stock.n_rows < stock.capacity).all():
         return stock
@@ -197,11 +203,12 @@ def roomier_stock(stock: Stock, bound: np.ndarray, max_bytes: int | None) -> Sto
     is_tight = _is_tight(stock.n_rows + 1, stock.capacity)
     capacity = np.where(is_tight, 2 * stock.n_rows + 2, stock.capacity)
     used = int(stock.size[rows].sum())
-    n_entries = len(stock.slot) if has_entries else 2 * used + 8 * needed + FEW_ENTRIES
+    wanted = len(stock.slot) if has_entries else 2 * used + 8 * int(bound.max()) + FEW_ENTRIES
+    wanted = max(wanted, used + needed)
     per_entry = entry_bytes(is_unit=len(stock.value) == 0)
-    planned = stock_bytes(len(capacity), capacity.sum(), n_entries, per_entry)
+    planned = stock_bytes(len(capacity), capacity.sum(), wanted, per_entry)
     if max_bytes is None or planned <= max_bytes:
-        return _laid_out(stock, rows, stock.n_rows, capacity, n_entries)
+        return _laid_out(stock, rows, stock.n_rows, capacity, wanted)
     return _within(stock, rows, needed, max_bytes, per_entry)
 
 

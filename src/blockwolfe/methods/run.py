@@ -84,6 +84,7 @@ class Run:
         self.average_w = self.w
         self.gap = np.full(len(blocks), np.inf)  # not seen yet
         self.total_gap = np.nan  # not certified yet
+        self.hinge = np.full(len(blocks), np.nan)  # H_i(w) of the last full pass
         self.staleness = np.nan  # estimated over true total gap, at the last full pass
         self.tree = np.zeros(0)
         self.longest = np.zeros(len(blocks))  # largest |d|^2 seen
@@ -109,11 +110,11 @@ class Run:
             return self
         return _View(*(getattr(self, name) for name in _View._fields))
 
-    def make_room(self, max_bytes: int | None = None) -> None:
-        """Let every block take one more corner."""
+    def make_room(self, max_bytes: int | None = None, n_entries: int = 0) -> None:
+        """Let any block take one more corner; with so many entries, every block."""
         self.pool = roomier_pool(self.pool, self.bound, self.has_average)
         if self.keeps_corners:
-            self.stock = roomier_stock(self.stock, self.bound, max_bytes)
+            self.stock = roomier_stock(self.stock, self.bound, max_bytes, n_entries)
 
     def store(self, averaged: bool = False) -> Store:
         """The block means as they are, or their weighted average over all visits."""
@@ -132,6 +133,7 @@ class Run:
             self.rebuild_means()
         store = self.store(self.has_average)
         certificate, v, found = examine(self.blocks, store, self.lam, self.work, keep, workers)
+        self.hinge = found.answers.hinge
         if self.has_average:
             self.average_w = weights_of(self.blocks, v, self.lam)
             self.put(rebuild_v(self.blocks, self.store()))

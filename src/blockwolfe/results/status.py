@@ -15,6 +15,7 @@ class Status(Enum):
     """
 
     CERTIFIED = "The certified gap is at most tol."
+    ESTIMATED = "By estimates the gap is at most tol; no full pass has confirmed it."
     MAX_PASSES = "Stopped at max_passes before the gap reached tol."
     MAX_ORACLE_CALLS = "Stopped at max_oracle_calls before the gap reached tol."
     TIME_LIMIT = "Stopped at time_limit before the gap reached tol."

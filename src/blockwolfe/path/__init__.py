@@ -1,0 +1,1 @@
+"""The regularisation path: one solve for every lambda, and choosing lambda with it."""

@@ -1,0 +1,227 @@
+"""Choosing lambda by cross-validation, over paths or a grid."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.estimator import StructuredSVM
+from blockwolfe.methods.options import check_flag, check_integer
+from blockwolfe.methods.settings import as_method
+from blockwolfe.path.grid import check_lams, solve_grid
+from blockwolfe.path.solve import solve_path
+from blockwolfe.path.start import check_box
+from blockwolfe.problem.evaluate import predict, task_losses
+from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.seeds import generator
+from blockwolfe.tasks.inputs import n_examples, positional
+from blockwolfe.tasks.multiclass import Multiclass
+
+__all__ = ["StructuredSVMCV"]
+
+
+class StructuredSVMCV(StructuredSVM):
+    """A structured SVM that chooses its own lambda on held-out folds, then trains on everything.
+
+    Every fold solves the whole path once, to a certified gap of `eps` at every lambda, and is
+    scored at `n_lams` values of lambda; the lambda of the best mean score is used.
+
+    Parameters
+    ----------
+    task : what is predicted, as for `StructuredSVM`.
+    lams : a list of lambdas to solve for instead of the path.
+    n_lams : how many lambdas of the paths are scored, evenly spaced in log(lambda).
+    lam_min, lam_max : the range of lambdas; by default from the first breakpoint of the path down
+        to 1/(10 n).
+    eps : the gap at every lambda of the folds' paths (or grids).
+    cv : number of folds, drawn at random; a splitter of scikit-learn; or (train, test) index pairs.
+    one_standard_error : take the largest lambda whose score is within one standard error of the
+        best: a simpler model that is as good as can be told.
+    n_jobs : folds solved at the same time, and cores for the final fit.
+
+    Other parameters are those of `StructuredSVM`, for the final fit.
+
+    Attributes
+    ----------
+    lam_ : the lambda chosen. lams_ : all that were scored, from the largest down.
+    scores_ : (folds, lambdas), 1 - mean task loss on the held-out part.
+    best_score_ : mean score at `lam_`. And all attributes of a fitted `StructuredSVM`.
+
+    >>> import blockwolfe as bw
+    >>> digits = bw.datasets.digit_strings(30, length=3)
+    >>> svm = StructuredSVMCV(bw.tasks.Chain(10), cv=2, eps=0.2, tol=0.05, random_state=0)
+    >>> svm = svm.fit(digits.X, digits.Y)
+    >>> svm.scores_.shape[0], svm.lam_ in svm.lams_
+    (2, True)
+    """
+
+    def __init__(
+        self,
+        task: Any = None,
+        *,
+        lams: Any = None,
+        n_lams: int = 30,
+        lam_min: float | None = None,
+        lam_max: float | None = None,
+        eps: float = 0.1,
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        tol: float = 1e-3,
+        method: Any = "auto",
+        bounds: Any = None,
+        max_passes: int | None = 1000,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            task,
+            tol=tol,
+            method=method,
+            bounds=bounds,
+            max_passes=max_passes,
+            time_limit=time_limit,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.lams = lams
+        self.n_lams = n_lams
+        self.lam_min = lam_min
+        self.lam_max = lam_max
+        self.eps = eps
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, held_out: Any = None
+    ) -> StructuredSVMCV:
+        """Score every lambda on held-out folds, choose one, and train on everything."""
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None.")
+        check_integer("n_lams", self.n_lams, 1)
+        check_flag("one_standard_error", self.one_standard_error)
+        given, outputs = positional(X), positional(y)
+        weight = check_weight(sample_weight, n_examples(given, outputs))
+        folds = self._folds(outputs)
+        problem = Problem(self._task(), given, outputs, weight, self.bounds)
+        self.lams_ = self._lams(problem)
+        plan = _Plan(
+            self._task(), self.bounds, as_method(self.method), self.eps, self.lams is None,
+            self.random_state,
+        )  # fmt: skip
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(plan, self.lams_, _taken(train, given, outputs, weight),
+                                 _taken(test, given, outputs, weight))
+            for train, test in folds
+        )  # fmt: skip
+        self.scores_ = np.array(scores)
+        chosen = self._choose()
+        self.best_score_ = float(self.scores_[:, chosen].mean())
+        self.best_estimator_ = self._final(float(self.lams_[chosen]))
+        self.best_estimator_.fit(X, y, sample_weight, held_out)
+        for name, value in vars(self.best_estimator_).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        return self
+
+    def save(self, path: Any) -> None:
+        """Write the chosen model to one file, as `StructuredSVM.save` does."""
+        check_is_fitted(self, "coef_")
+        self.best_estimator_.save(path)
+
+    def _folds(self, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Index pairs; folds of a given number are drawn at random, because data come in order."""
+        is_multiclass = isinstance(self._task(), Multiclass)
+        n, cv = n_examples(y, y), self.cv
+        if isinstance(cv, numbers.Integral):
+            kind = StratifiedKFold if is_multiclass else KFold
+            seed = int(generator(self.random_state).integers(2**31))
+            cv = kind(int(cv), shuffle=True, random_state=seed)
+        splitter = check_cv(cv, classifier=is_multiclass)
+        return list(splitter.split(np.zeros(n), y if is_multiclass else None))
+
+    def _lams(self, problem: Problem) -> np.ndarray:
+        """The lambdas to score, from the largest down."""
+        if self.lams is not None:
+            return np.array(sorted(check_lams(self.lams), reverse=True))
+        lowest = 0.1 / problem.n_effective if self.lam_min is None else check_lam(self.lam_min)
+        highest = self.lam_max
+        if highest is None:
+            highest = solve_path(problem, self.eps, max_passes=0).lam_max
+        if not lowest < check_lam(highest):
+            raise OptionError(
+                f"lam_min={lowest:g} is not below the largest lambda of interest, {highest:g}."
+            )
+        return np.geomspace(highest, lowest, self.n_lams)
+
+    def _choose(self) -> int:
+        """The largest lambda of the best mean score, or of one that cannot be told from it."""
+        mean = self.scores_.mean(axis=0)
+        best = int(np.argmax(mean))
+        if not self.one_standard_error or len(self.scores_) < 2:
+            return best
+        error = float(self.scores_[:, best].std(ddof=1)) / np.sqrt(len(self.scores_))
+        return int(np.argmax(mean >= mean[best] - error))
+
+    def _final(self, lam: float) -> StructuredSVM:
+        shared = (
+            "tol", "method", "bounds", "max_passes", "time_limit", "random_state", "n_jobs",
+            "callbacks", "verbose",
+        )  # fmt: skip
+        options = {name: getattr(self, name) for name in shared}
+        return StructuredSVM(self._task(), lam=lam, **options)
+
+
+class _Plan(NamedTuple):
+    """How a fold is solved."""
+
+    task: Any
+    bounds: Any
+    method: Any
+    eps: float
+    is_path: bool
+    random_state: Any
+
+
+def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
+    """The examples of a fold."""
+    return tuple(v[index] if hasattr(v, "shape") else [v[i] for i in index] for v in values)
+
+
+def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[float]:
+    """1 - mean task loss on `test` of the weights trained on `train`, for every lambda."""
+    problem = Problem(plan.task, train[0], train[1], train[2], plan.bounds)
+    X, y, weight = test
+    if plan.is_path:
+        lowest, highest = float(lams[-1]), float(lams[0])
+        begin = None if _has_signs_only(problem) else highest
+        path = solve_path(
+            problem, plan.eps, lowest, plan.method, lam_max=begin, random_state=plan.random_state
+        )
+        coefs: Any = (path.coef(max(lam, path.lam_min)) for lam in lams)
+    else:
+        found = solve_grid(
+            problem, lams, "primal", plan.method, plan.eps, random_state=plan.random_state
+        )
+        coefs = (result.w for result in found)
+    losses = (task_losses(problem.task, y, predict(problem.task, X, w)) for w in coefs)
+    return [float(1.0 - np.average(loss, weights=weight)) for loss in losses]
+
+
+def _has_signs_only(problem: Problem) -> bool:
+    """Whether a path knows where to begin."""
+    try:
+        check_box(problem.blocks)
+    except OptionError:
+        return False
+    return True
