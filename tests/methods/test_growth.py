@@ -114,7 +114,7 @@ def test_the_budget_of_oracle_calls_holds(method, budget):
 def test_the_same_seed_gives_the_same_default_fit():
     X, Y = chain_data(n=40)
     fits = [
-        bw.StructuredSVM(bw.tasks.Chain(3), lam=0.05, tol=1e-3, random_state=0).fit(X, Y).coef_
+        bw.StructuredSVM(bw.tasks.Chain(3), lam=0.05, tol=1e-2, random_state=0).fit(X, Y).coef_
         for _ in range(3)
     ]
     np.testing.assert_array_equal(fits[0], fits[1])

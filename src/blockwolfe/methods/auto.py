@@ -52,15 +52,17 @@ class AutoEngine(BlockEngine):
         self._oracle_share = np.nan  # of the time of a visit; not measured yet
         self._is_dear = True
         self._n_passes = 0
+        # Compiled oracles only compute, and a busy machine must not change the choice.
+        self._clock = time.thread_time if run.blocks.is_compiled else time.perf_counter
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass, and after it a choice."""
-        began, visits = time.perf_counter(), int(self.run.tally[VISITS])
+        began, visits = self._clock(), int(self.run.tally[VISITS])
         super().advance(max_visits, may_go_on)
         made = int(self.run.tally[VISITS]) - visits
         is_whole = made > 0 and np.isfinite(self.run.gap).all()
         if np.isnan(self._oracle_share) and is_whole:
-            self._measure((time.perf_counter() - began) / made)
+            self._measure((self._clock() - began) / made)
         self._n_passes += 1
         if self._n_passes == N_EARLY:
             self._go_late()
@@ -91,11 +93,11 @@ class AutoEngine(BlockEngine):
     def _visit_stored(self) -> tuple[float, float]:
         """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
         order = np.arange(min(len(self.run.blocks), N_MEASURED), dtype=np.int64)
-        began, done = time.perf_counter(), 0
+        began, done = self._clock(), 0
         while done < len(order):
             self._make_room()
             done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STORE, NO_BATCH)
-        seconds = time.perf_counter() - began
+        seconds = self._clock() - began
         return seconds / len(order), seconds
 
     def to_save(self) -> dict[str, Any]:
