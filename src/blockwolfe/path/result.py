@@ -32,8 +32,8 @@ class Breakpoint:
     those of the whole path so far. On a heuristic path the gaps are estimates.
 
     >>> Breakpoint(lam=2.0, lam_end=1.0, gap=0.09, slope=0.02, primal=0.5, dual=0.41, nnz=3,
-    ...            norm=1.0, seconds=0.1, passes=2.0, visits=10).gap_at(1.0)
-    0.1
+    ...            norm=1.0, seconds=0.1, passes=2.0, visits=10).gap_at(2.0)
+    0.09
     """
 
     lam: float
