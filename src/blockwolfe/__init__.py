@@ -34,6 +34,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -69,6 +70,7 @@ __all__ = [
     "OptionError",
     "OracleError",
     "Pairwise",
+    "ParseDisplay",
     "Permutation",
     "Problem",
     "Result",

@@ -39,7 +39,9 @@ def instance(rng, n_words, kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "ties", "forbidden", "cheap root", "cycles"])
-@pytest.mark.parametrize(("n_words", "n"), [(1, 5), (2, 200), (3, 500), (4, 700), (5, 400), (6, 60)])
+@pytest.mark.parametrize(
+    ("n_words", "n"), [(1, 5), (2, 200), (3, 500), (4, 700), (5, 400), (6, 60)]
+)
 def test_maximum_equals_enumeration(kind, n_words, n):
     rng = np.random.default_rng([n_words, len(kind)])
     n_infeasible = 0

@@ -78,7 +78,7 @@ class ArcVectorizer(BaseEstimator):
     >>> arcs.arcs.tolist()
     [[0, 1], [2, 1], [0, 2], [1, 2], [3, 2], [0, 3], [2, 3]]
     >>> arcs.features.sum(axis=1).astype(int).tolist()  # many of true arcs, few of others
-    [10, 29, 28, 4, 6, 7, 29]
+    [2, 29, 30, 2, 1, 2, 29]
     """
 
     keys_: np.ndarray  # hashes of features, the most frequent first; column j is keys_[j]
@@ -118,8 +118,8 @@ class ArcVectorizer(BaseEstimator):
 
         >>> made = ArcVectorizer().fit([[("Go", "VERB")]], [[0]])
         >>> again = ArcVectorizer.from_learned(made.keys_, made.tags_, made.reach_, True)
-        >>> again.transform([[("Go", "VERB")]])[0].features.sum()
-        28.0
+        >>> again.transform([[("Go", "VERB")]])[0].features.nnz
+        29
         """
         made = cls(prune=prune)
         made.keys_, made.tags_, made.reach_ = keys, tags, reach
@@ -226,9 +226,7 @@ def _true_arcs(Y: Sequence[Any], words: _Words) -> tuple[np.ndarray, np.ndarray]
     return arcs, np.concatenate([[0], np.cumsum(words.n_words)])
 
 
-def _keys_of(
-    words: _Words, arcs: np.ndarray, offset: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _keys_of(words: _Words, arcs: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Hashes of the features of arcs, a row each, and how many there are in each row."""
     place = np.repeat(words.start, np.diff(offset))
     keys = np.zeros((len(arcs), MOST_KEYS), dtype=np.uint64)

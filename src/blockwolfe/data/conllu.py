@@ -15,7 +15,13 @@ from blockwolfe.data.datasets import Dataset, PathLike
 from blockwolfe.data.fetch import check_content, find_file, unpacked
 from blockwolfe.errors import InputError, unknown_option
 
-__all__ = ["Sentence", "iterate_conllu", "load_ud_ewt", "read_conllu", "unlabelled_attachment_score"]
+__all__ = [
+    "Sentence",
+    "iterate_conllu",
+    "load_ud_ewt",
+    "read_conllu",
+    "unlabelled_attachment_score",
+]
 
 _EWT_SHA256 = {
     "train": "3fb78e2b55482c8ee00caa653af436c88c9e5bc9a73ce26e4ae3ddc79d2b7e7b",
@@ -36,9 +42,9 @@ class Sentence(NamedTuple):
 
 
 def read_conllu(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> list[Sentence]:
-    """All sentences of a CoNLL-U file (gzip or plain text), or of lines.
+    r"""All sentences of a CoNLL-U file (gzip or plain text), or of lines.
 
-    >>> row = "{}\\t{}\\t_\\t{}\\t_\\t_\\t{}\\t_\\t_\\t_".format
+    >>> row = "{}\t{}\t_\t{}\t_\t_\t{}\t_\t_\t_".format
     >>> read_conllu([row(1, "Birds", "NOUN", 2), row(2, "fly", "VERB", 0), ""])[0].tokens
     [('Birds', 'NOUN'), ('fly', 'VERB')]
     """
@@ -49,15 +55,15 @@ def read_conllu(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> list[S
 
 
 def iterate_conllu(lines: Iterable[str], where: str = "") -> Iterator[Sentence]:
-    """Sentences one by one as lines come, for example from ``sys.stdin``.
+    r"""Sentences one by one as lines come, for example from ``sys.stdin``.
 
     Comments, multiword tokens (ID ``3-4``) and empty nodes (ID ``3.1``) are passed over. A
     malformed line is an `InputError` with its number and content; `where` is added to it.
 
-    >>> list(iterate_conllu(["1\\tHi"]))
+    >>> list(iterate_conllu(["1\tHi"]))
     Traceback (most recent call last):
     ...
-    blockwolfe.errors.InputError: line 1 is '1\\tHi' with 2 columns; expected 10 with tabs between.
+    blockwolfe.errors.InputError: line 1 is '1\tHi' with 2 columns; expected 10 with tabs between.
     """
     rows: list[tuple[str, str, int]] = []
     for number, line in enumerate(lines, start=1):

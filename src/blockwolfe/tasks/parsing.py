@@ -60,7 +60,7 @@ class SpanningTree(PartTask):
     min_count, prune : of the `ArcVectorizer`; not used on `Arcs`.
 
     >>> import blockwolfe as bw
-    >>> X = [[("the", "DET"), ("cat", "NOUN"), ("sat", "VERB")], [("dogs", "NOUN"), ("ran", "VERB")]]
+    >>> X = [[("the", "DET"), ("cat", "NOUN"), ("sat", "VERB")], [("we", "PRON"), ("ran", "VERB")]]
     >>> svm = bw.StructuredSVM(SpanningTree(), lam=0.1, tol=1e-3).fit(X, [[2, 3, 0], [2, 0]])
     >>> [y.tolist() for y in svm.predict([[("a", "DET"), ("bird", "NOUN"), ("sang", "VERB")]])]
     [[2, 3, 0]]
