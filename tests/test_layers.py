@@ -67,7 +67,14 @@ def test_files_are_small(path):
 
 
 def public_objects():
-    for module in (bw, bw.tasks, bw.datasets, bw.structures.chain, bw.structures.choice):
+    for module in (
+        bw,
+        bw.tasks,
+        bw.datasets,
+        bw.structures.chain,
+        bw.structures.choice,
+        bw.structures.spanning_tree,
+    ):
         for name in module.__all__:
             value = getattr(module, name)
             if inspect.isclass(value) or inspect.isroutine(value) or hasattr(value, "py_func"):

@@ -38,6 +38,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
@@ -75,6 +76,7 @@ __all__ = [
     "OptionError",
     "OracleError",
     "Pairwise",
+    "ParseDisplay",
     "Path",
     "PathDisplay",
     "Permutation",

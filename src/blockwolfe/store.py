@@ -19,6 +19,7 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
@@ -51,6 +52,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.CostMatrix,
         Chain,
         Multiclass,
+        SpanningTree,
         Tree,
     )
 }

@@ -46,7 +46,7 @@ def read_columns(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> list[
     where = ""
     if isinstance(path_or_lines, (str, os.PathLike)):
         path = Path(path_or_lines)
-        where, lines = f" of {path}", _text_lines(unpacked(path), path)
+        where, lines = f" of {path}", text_lines(unpacked(path), path)
     else:
         lines = list(path_or_lines)
     sentences: list[list[Row]] = [[]]
@@ -67,7 +67,8 @@ def read_columns(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> list[
     return [sentence for sentence in sentences if sentence]
 
 
-def _text_lines(content: bytes, path: Path) -> list[str]:
+def text_lines(content: bytes, path: Path) -> list[str]:
+    """The lines of UTF-8 text; an `InputError` names the line that is not."""
     try:
         # not splitlines(), which also breaks at characters that a word may contain
         return content.decode("utf-8").split("\n")

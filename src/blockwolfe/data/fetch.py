@@ -16,12 +16,21 @@ __all__ = ["cache_folder", "check_content", "find_file", "unpacked"]
 
 ENVIRONMENT = "BLOCKWOLFE_DATA"
 
+_EWT = (
+    "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/"
+    "15d613d8447b3478787d4c278730a1e48a945efb/"
+)
+
 ORIGINS = {
     ("ocr", "letter.data.gz"): "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
     ("conll2000", "train.txt.gz"): (
         "https://www.clips.uantwerpen.be/conll2000/chunking/train.txt.gz"
     ),
     ("conll2000", "test.txt.gz"): "https://www.clips.uantwerpen.be/conll2000/chunking/test.txt.gz",
+    **{
+        ("ud_ewt", name): _EWT + name
+        for name in (f"en_ewt-ud-{split}.conllu" for split in ("train", "dev", "test"))
+    },
 }
 
 

@@ -1,14 +1,18 @@
 """Tasks: structure x features x loss."""
 
+from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
+    "ArcVectorizer",
+    "Arcs",
     "Chain",
     "CompiledOracle",
     "CostMatrix",
@@ -16,6 +20,7 @@ __all__ = [
     "Hamming",
     "Masked",
     "Multiclass",
+    "SpanningTree",
     "Task",
     "Tree",
     "ZeroOne",
