@@ -7,7 +7,10 @@ Dataset('digit-strings-train': 2 sequences, 10 positions, 10 labels, 64 features
 
 from blockwolfe.data.conll import chunk_f1
 from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
+from blockwolfe.data.horses import load_horses
+from blockwolfe.data.snakes import load_snakes
 from blockwolfe.data.synthetic import digit_strings, synthetic_chains
+from blockwolfe.data.synthetic_grids import synthetic_grids
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [
@@ -16,7 +19,10 @@ __all__ = [
     "chunk_f1",
     "digit_strings",
     "load_conll2000",
+    "load_horses",
     "load_ocr",
+    "load_snakes",
     "synthetic_chains",
+    "synthetic_grids",
     "toy_problem",
 ]

@@ -2,6 +2,7 @@
 
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
@@ -12,6 +13,7 @@ __all__ = [
     "Chain",
     "CompiledOracle",
     "CostMatrix",
+    "Cut",
     "Graph",
     "Hamming",
     "Masked",
