@@ -33,7 +33,7 @@ def small_graphs(n=6, seed=0, masked=False, sparse=False):
 def problem_of(kind):
     task, X, Y = Cut(), *small_graphs(masked=kind == "masked", sparse=kind == "sparse")
     if kind == "weighted":
-        task = Cut(task_loss=Hamming(normalize=False, class_weight={1: 3.0}))
+        task = Cut(task_loss=Hamming(class_weight={1: 2.0}))
     if kind == "bare":
         task, X = Cut(bias=False), [Graph(x.nodes, x.edges) for x in X]
     if kind == "named":
@@ -80,7 +80,7 @@ def test_losses_by_hand_and_by_the_oracle(loss, expected):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_method_finds_the_enumerated_optimum(kind, method):
-    problem, lam, tol = problem_of(kind), 0.3, 2e-2 if method == "fw" else 1e-4
+    problem, lam, tol = problem_of(kind), 1.0, 2e-2 if method == "fw" else 1e-4
     optimum, w = enumerated_optimum(problem, lam)
     result = bw.solve(problem, lam, method, tol=tol, random_state=0, max_passes=20_000)
     assert result.is_certified
@@ -153,10 +153,11 @@ def test_fixed_labels_are_kept_in_prediction():
 
 
 def test_smoothing_beats_single_pixels():
+    """(Features are sums over 768 pixels and the loss is a mean: lam is large for that.)"""
     train, test = (bw.datasets.synthetic_grids(12, noise=1.5, random_state=s) for s in (0, 1))
     errors = []
     for X, Z in ((train.X, test.X), [[Graph(x.nodes, []) for x in d.X] for d in (train, test)]):
-        svm = bw.StructuredSVM(Cut(), lam=1e-2, tol=1e-3, random_state=0).fit(X, train.Y)
+        svm = bw.StructuredSVM(Cut(), lam=1000.0, tol=1e-2, random_state=0).fit(X, train.Y)
         errors.append(1 - svm.score(Z, test.Y))
     assert errors[0] < 0.5 * errors[1]
 
