@@ -9,6 +9,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 import blockwolfe as bw
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.tasks.toy import toy_problem
 from blockwolfe.tasks.vectors import dense_features
 
@@ -178,6 +179,7 @@ def enumerated_primal(problem, w, lam):
 def enumerated_optimum(problem, lam, bounds=None):
     """The optimum of (1), w within bounds, as a quadratic program over (w, slacks)."""
     n, d = len(problem), problem.n_features
+    bounds = box_of(bounds, problem.task, d)
     terms = [(i, psi, loss) for i in range(n) for psi, loss in hinge_terms(problem, i)]
     # loss - <w, psi> - xi_i <= 0
     A = np.zeros((len(terms), d + n))
@@ -193,7 +195,7 @@ def enumerated_optimum(problem, lam, bounds=None):
 
     w, slack = np.zeros(d), b.max()
     box = None
-    if bounds is not None:
+    if len(bounds[0]):
         w, slack = np.clip(w, *bounds), b.max() + 1.0  # (w = 0 may be outside)
         box = scipy.optimize.Bounds(
             np.concatenate([bounds[0], np.full(n, -np.inf)]),

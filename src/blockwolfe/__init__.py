@@ -40,6 +40,7 @@ from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
 from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.segmentation import SegmentationDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -82,6 +83,7 @@ __all__ = [
     "Permutation",
     "Problem",
     "Result",
+    "SegmentationDisplay",
     "State",
     "Status",
     "StructuredSVM",

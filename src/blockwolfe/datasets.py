@@ -8,7 +8,10 @@ Dataset('digit-strings-train': 2 sequences, 10 positions, 10 labels, 64 features
 from blockwolfe.data.conll import chunk_f1
 from blockwolfe.data.conllu import load_ud_ewt, read_conllu, unlabelled_attachment_score
 from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
+from blockwolfe.data.horses import load_horses
+from blockwolfe.data.snakes import load_snakes
 from blockwolfe.data.synthetic import digit_strings, synthetic_chains
+from blockwolfe.data.synthetic_grids import synthetic_grids
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [
@@ -17,10 +20,13 @@ __all__ = [
     "chunk_f1",
     "digit_strings",
     "load_conll2000",
+    "load_horses",
     "load_ocr",
+    "load_snakes",
     "load_ud_ewt",
     "read_conllu",
     "synthetic_chains",
+    "synthetic_grids",
     "toy_problem",
     "unlabelled_attachment_score",
 ]

@@ -18,6 +18,7 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout, PartTask
@@ -51,6 +52,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.Hamming,
         losses.CostMatrix,
         Chain,
+        Cut,
         Multiclass,
         SpanningTree,
         Tree,

@@ -8,6 +8,7 @@ With H_i(y; w) = L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)>, for several rando
 
 "All y" is every output where the task can list them (``outputs(x)``) and there are few;
 otherwise the true output, outputs found at other w, and random ones (``random_output``).
+A task with ``bounds`` of its own is tested at w within them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import scipy.sparse as sp
 
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.inputs import n_examples, positional
@@ -106,6 +108,7 @@ class _Checker:
         weights += [
             scale * self.rng.normal(size=len(phi)) for scale in 10.0 ** _spread(self.n_weights)
         ]
+        weights = [_within_bounds(self.task, w) for w in weights]
         found = [(w, self._decode(i, x, y, w)) for w in weights]
         others, is_all = self._outputs(x, y, [output for _, pair in found for output in pair])
         self._check_losses(i, y, others)
@@ -189,7 +192,8 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
     n = n_examples(X, Y)
     blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
     store, work = initial_state(blocks).store(), blocks.work()
-    for w in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
+    for drawn in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
+        w = _within_bounds(task, drawn)
         hinges = sweep(blocks, store, w, work).answers.hinge
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             output = task.augmented_decode(x, y, w.copy())
@@ -200,6 +204,12 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
                     f"the compiled oracle reaches H = {hinges[i]:.6g} on example {i}, but "
                     f"augmented_decode reaches {expected:.6g} at the same w."
                 )
+
+
+def _within_bounds(task: Any, w: np.ndarray) -> np.ndarray:
+    """The nearest w that the task's own bounds admit: beyond them its oracle owes nothing."""
+    lower, upper = box_of(None, task, len(w))
+    return np.clip(w, lower, upper) if len(lower) else w
 
 
 def _spread(n_weights: int) -> np.ndarray:

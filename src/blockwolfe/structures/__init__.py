@@ -3,3 +3,6 @@
 from blockwolfe.structures import chain, choice, spanning_tree, tree
 
 __all__ = ["chain", "choice", "spanning_tree", "tree"]
+from blockwolfe.structures import cut
+
+__all__ = ["chain", "choice", "cut", "tree"]

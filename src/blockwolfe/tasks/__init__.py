@@ -3,6 +3,7 @@
 from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
@@ -16,6 +17,7 @@ __all__ = [
     "Chain",
     "CompiledOracle",
     "CostMatrix",
+    "Cut",
     "Graph",
     "Hamming",
     "Masked",

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks.inputs import n_positions, sequence_tokens, tokens_of
 
 __all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """One input of a task on graphs: feature rows of nodes, edges, and feature rows of edges.
-
-    nodes : (n_nodes, n_features) array or sparse matrix.
-    edges : (n_edges, 2) integers, the nodes that each edge joins; no edge is fine.
-    edge_features : (n_edges, n_edge_features) array or sparse matrix; None is a constant one.
-    allowed : optional boolean (n_nodes, n_labels), the labels that each node may have.
-
-    >>> Graph(np.eye(3), [[0, 1], [1, 2]]).edges
-    [[0, 1], [1, 2]]
-    """
-
-    nodes: Any
-    edges: Any
-    edge_features: Any = None
-    allowed: Any = None
 
 
 def check_graphs(X: Sequence[Any], task: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,18 @@ class LabellingTask(PartTask):
         return GraphInput(node, edge, ends, size, self._forbidden(X, n_nodes, np.diff(offset)))
 
     def _forbidden(self, X: Any, n_nodes: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
+        """Forbidden parts of every graph, end to end; no entry when none is."""
+        n_labels = len(self.classes_)
+        return _end_to_end(
+            part
+            for allowed, n in zip(self._allowed(X, n_nodes), n_edges, strict=False)
+            for part in (~allowed.ravel(), np.zeros(n * n_labels**2, dtype=np.bool_))
+        )
+
+    def _allowed(self, X: Any, n_nodes: np.ndarray) -> list[np.ndarray]:
+        """The labels that each node may have, for every graph; nothing when all may be."""
         if all(x.allowed is None for x in X):
-            return np.zeros(0, dtype=np.bool_)
+            return []
         n_labels = len(self.classes_)
         masks = []
         for i, x in enumerate(X):
@@ -101,8 +111,8 @@ class LabellingTask(PartTask):
             if not allowed.any(axis=1).all():
                 t = int(np.flatnonzero(~allowed.any(axis=1))[0])
                 raise InputError(f"X[{i}].allowed forbids every label at node {t}.")
-            masks += [~allowed.ravel(), np.zeros(n_edges[i] * n_labels**2, dtype=np.bool_)]
-        return np.concatenate(masks)
+            masks.append(allowed)
+        return masks
 
     def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
         """True labels as numbers, after checking them against X."""
@@ -139,12 +149,7 @@ class LabellingTask(PartTask):
         start = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
         for i, part in enumerate(parts):
             is_bad = given.forbidden[start[i] + part]
-            if is_bad.any():
-                node = int(np.argmax(is_bad))
-                raise InputError(
-                    f"the label of node {node} in Y[{i}] is not one that X[{i}] allows; "
-                    "correct the mask or the label."
-                )
+            refuse_labels(is_bad, i)
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
         codes, offset = self._codes(Y, given)
@@ -178,3 +183,16 @@ class LabellingTask(PartTask):
         shape = (n_positions(x.nodes), len(self.classes_))
         mask = np.ones(shape, dtype=bool) if x.allowed is None else np.asarray(x.allowed)
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
+
+
+def refuse_labels(is_bad: np.ndarray, i: int) -> None:
+    """An error if any node's label is not one that its graph allows."""
+    if is_bad.any():
+        raise InputError(
+            f"the label of node {int(np.argmax(is_bad))} in Y[{i}] is not one that X[{i}] allows; "
+            "correct the mask or the label."
+        )
+
+
+def _end_to_end(masks: Iterable[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
