@@ -7,16 +7,23 @@ Dataset('digit-strings-train': 2 sequences, 10 positions, 10 labels, 64 features
 
 from blockwolfe.data.conll import chunk_f1
 from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
+from blockwolfe.data.lsp import load_lsp
+from blockwolfe.data.poses import LSP_ARCS, LSP_JOINTS, pck, synthetic_poses
 from blockwolfe.data.synthetic import digit_strings, synthetic_chains
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [
+    "LSP_ARCS",
+    "LSP_JOINTS",
     "Dataset",
     "ToyProblem",
     "chunk_f1",
     "digit_strings",
     "load_conll2000",
+    "load_lsp",
     "load_ocr",
+    "pck",
     "synthetic_chains",
+    "synthetic_poses",
     "toy_problem",
 ]

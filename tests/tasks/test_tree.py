@@ -200,7 +200,7 @@ BAD = {
 def test_bad_graphs_are_refused(name):
     X, message = BAD[name]
     with pytest.raises(InputError, match=message):
-        bw.Problem(Tree(2), X, [[0, 1, 0]]).blocks  # noqa: B018
+        bw.Problem(Tree(2), X, [[0, 1, 0]]).blocks
 
 
 def test_bad_outputs_are_refused():

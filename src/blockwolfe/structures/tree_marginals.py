@@ -49,7 +49,8 @@ def marginals(unary: Any, pairwise: Any, edges: Any) -> Marginals:
     order, up, head, following = np.split(ints, np.arange(1, 4) * n_nodes)
     order_nodes(n_nodes, ends, order, up, head, following)
     node, edge = np.zeros(unary.shape), np.zeros(pairwise.shape)
-    room = Room(unary.copy(), *(np.zeros(unary.shape) for _ in range(3)), np.zeros(n_labels))
+    told, rest, heard = (np.zeros(unary.shape) for _ in range(3))
+    room = Room(unary.copy(), told, rest, heard, np.zeros(n_labels))
     log_partition = _marginals_into(unary, pairwise, ends, order, up, room, node, edge)
     return Marginals(node, edge, float(log_partition))
 

@@ -6,6 +6,7 @@ from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Hamming",
     "Masked",
     "Multiclass",
+    "Pose",
     "Task",
     "Tree",
     "ZeroOne",
