@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from blockwolfe.errors import InputError
 from blockwolfe.structures import distance_transform
 from blockwolfe.structures.chain import FORBIDDEN
+from blockwolfe.structures.distance_transform import SHORT
 
 VALUES = st.one_of(st.integers(-4, 4).map(float), st.floats(-50, 50))
 A = st.one_of(
@@ -46,6 +47,24 @@ def test_line_equals_brute_force_thousands_of_times():
         out, _ = distance_transform.maximize(f, a, b, shift)
         expected, terms = brute(f, a, b, shift)
         np.testing.assert_allclose(out, expected, rtol=0, atol=1e-13 * (1 + np.abs(terms).max()))
+
+
+def without_places(f, a, b, shift):
+    """As `maximize`, by the way that is taken when the best q is not asked for."""
+    out, line, floats = np.zeros(2 * len(f)), np.zeros(len(f), dtype=np.int64), np.zeros(3 * len(f))
+    distance_transform.maximize_into(f, (a, b, shift), out, line[:0], 2, line, floats)
+    assert not out[1::2].any()
+    return out[::2]
+
+
+@pytest.mark.parametrize("n", [*range(1, 14), SHORT - 1, SHORT, SHORT + 1, SHORT + 7])
+def test_values_alone_are_the_same(n):
+    rng = np.random.default_rng(n)
+    for a in (-0.5, 0.0, 1e-3, 2.0):
+        f, b, shift = rng.normal(size=n), float(rng.normal()), float(rng.normal() * 5)
+        expected, terms = brute(f, a, b, shift)
+        atol = 1e-13 * (1 + np.abs(terms).max())
+        np.testing.assert_allclose(without_places(f, a, b, shift), expected, rtol=0, atol=atol)
 
 
 @settings(max_examples=150, deadline=None)

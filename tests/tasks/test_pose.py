@@ -84,7 +84,8 @@ def test_features_by_hand():
     index, value = task.features(x, [[1, 2], [3, 0]])
     phi = np.zeros(task.n_features)
     phi[index] = value
-    dx, dy = (2 - 2.0) / 2, (-2 + 0.5) / 2
+    unit = np.sqrt(8) + np.sqrt(5)  # twice the mean length
+    dx, dy = (2 - 2.0) / unit, (-2 + 0.5) / unit
     np.testing.assert_allclose(phi, [9, 12 + 3, 1, -dx, -dy, -(dx**2), -(dy**2)])
     assert task.groups["square"] == slice(5, 7)
 

@@ -8,6 +8,9 @@ linear time (Felzenszwalb and Huttenlocher, "Distance transforms of sampled func
 Nothing needs a > 0: for a < 0 the lines come in the opposite order, for a = 0 one line wins
 everywhere. In two dimensions the price is a sum by axis: rows first, then columns.
 
+Comparing all pairs takes quadratic time but vectorises, and no branch is ever guessed wrong: on
+short lines that is faster, so it is done there (`SHORT`) unless the best q is asked for.
+
 A source that may not be used has the value `chain.FORBIDDEN`.
 """
 
@@ -21,7 +24,42 @@ from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.chain import FORBIDDEN
 
-__all__ = ["maximize", "maximize_2d", "maximize_2d_into", "maximize_into"]
+__all__ = ["SHORT", "maximize", "maximize_2d", "maximize_2d_into", "maximize_into"]
+
+
+SHORT = 100  # measured: all pairs win up to 100 to 150 pixels (benchmarks/tree_speed.py)
+
+
+@jit
+def _compare_all(f: Any, price: Any, out: Any, stride: int, floats: Any) -> None:
+    """(1) for all j by all pairs, four sources at a time; `floats` (3 n) is scratch."""
+    a, b, shift = price
+    n = f.shape[0]
+    cost, best = floats[: 2 * n - 1], floats[2 * n : 3 * n]  # cost[j - q + n - 1]
+    for k in range(2 * n - 1):
+        x = k - (n - 1) + shift
+        cost[k] = (a * x + b) * x
+    for j in range(n):
+        best[j] = f[0] - cost[n - 1 + j]
+    q = 1
+    while q + 4 <= n:
+        f0, f1, f2, f3 = f[q], f[q + 1], f[q + 2], f[q + 3]
+        c0, c1, c2, c3 = cost[n - 1 - q :], cost[n - 2 - q :], cost[n - 3 - q :], cost[n - 4 - q :]
+        for j in range(n):
+            r0, r1, r2, r3 = f0 - c0[j], f1 - c1[j], f2 - c2[j], f3 - c3[j]
+            r0 = r0 if r0 > r1 else r1
+            r2 = r2 if r2 > r3 else r3
+            r0 = r0 if r0 > r2 else r2
+            best[j] = r0 if r0 > best[j] else best[j]
+        q += 4
+    while q < n:
+        price_of = cost[n - 1 - q :]
+        for j in range(n):
+            r0 = f[q] - price_of[j]
+            best[j] = r0 if r0 > best[j] else best[j]
+        q += 1
+    for j in range(n):
+        out[j * stride] = best[j]
 
 
 @jit(inline="always")
@@ -59,10 +97,13 @@ def maximize_into(
     """(1) for j = 0..n-1 into out[j * stride], and the best q into at[j * stride].
 
     `f` has n entries, `price` is (a, b, shift); `at` without entries is not written. `line` (n of
-    int64) and `floats` (2 n) are scratch.
+    int64) and `floats` (3 n) are scratch.
     """
     a, b, shift = price
     n, is_wanted = f.shape[0], at.shape[0] > 0
+    if n <= SHORT and not is_wanted:
+        _compare_all(f, price, out, stride, floats)
+        return
     begin = floats[:n]
     count = _envelope(f, a, b, line, begin, floats[n : 2 * n])
     k = 0
@@ -109,7 +150,7 @@ def maximize(f: Any, a: float, b: float = 0.0, shift: float = 0.0) -> tuple[np.n
     f = _checked(f, 1)
     price = _price(a, b, shift)
     out, (at, line) = np.zeros(len(f)), _integers(2, len(f))
-    maximize_into(f, price, out, at, 1, line, np.zeros(2 * len(f)))
+    maximize_into(f, price, out, at, 1, line, np.zeros(3 * len(f)))
     return out, at
 
 
@@ -131,7 +172,7 @@ def maximize_2d(
     height, width = f.shape
     prices = tuple(_price(a[axis], b[axis], shift[axis]) for axis in range(2))
     at_column, at_row = _integers(2, f.size)
-    scratch = (np.zeros(f.size), *_integers(1, max(f.shape)), np.zeros(2 * max(f.shape)))
+    scratch = (np.zeros(f.size), *_integers(1, max(f.shape)), np.zeros(3 * max(f.shape)))
     out = np.zeros(f.size)
     maximize_2d_into(f.ravel(), width, prices, out, (at_column, at_row), scratch)
     rows = at_row.reshape(f.shape)

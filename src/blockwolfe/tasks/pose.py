@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from blockwolfe.compiled import announced_compilation
+from blockwolfe.compiled import call
 from blockwolfe.data.poses import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
@@ -42,7 +42,8 @@ class Pose(BaseEstimator):
     arcs : pairs (parent, child) that form a tree or forest; default: the 14 joints of Leeds
         Sports Pose, `datasets.LSP_JOINTS`.
     scale : the loss is the mean over joints of min(1, squared distance / scale^2); in pixels,
-        None is half the mean length of arcs in training. Deviations are measured in it too.
+        None is half the mean length of arcs in training. (Deviations are measured in twice that
+        length: then features are of the size of one.)
     min_square : lower bound on the weights of squares, so that no arc pushes joints apart.
     random_state : seed of k-means.
 
@@ -54,7 +55,7 @@ class Pose(BaseEstimator):
     """
 
     exact = True
-    learned = ("anchor_", "scale_", "n_joints_", "n_channels_")
+    learned = ("anchor_", "unit_", "scale_", "n_joints_", "n_channels_")
     functions = vector_functions.functions(pose_functions.maximize)
 
     def __init__(
@@ -85,13 +86,16 @@ class Pose(BaseEstimator):
             [self._joints(y, size, i) for i, (y, size) in enumerate(zip(Y, shape, strict=True))]
         )
         offset = joints[:, self.arcs_[:, 1]] - joints[:, self.arcs_[:, 0]]
-        self.scale_ = self._find_scale(offset)
+        mean = float(np.linalg.norm(offset, axis=2).mean()) if offset.size else 0.0
+        self.unit_ = max(2.0 * mean, 1.0)
+        self.scale_ = max(0.5 * mean, 1.0) if self.scale is None else float(self.scale)
         self.anchor_ = self._find_anchors(offset)
         return self
 
     def relearn(self, learned: dict[str, np.ndarray]) -> None:
         """Set what `fit` learned, from a model file."""
-        self.anchor_, self.scale_ = learned["anchor_"], float(learned["scale_"])
+        self.anchor_ = learned["anchor_"]
+        self.unit_, self.scale_ = float(learned["unit_"]), float(learned["scale_"])
         self.n_joints_, self.n_channels_ = int(learned["n_joints_"]), int(learned["n_channels_"])
         self._set_arcs()
 
@@ -129,12 +133,6 @@ class Pose(BaseEstimator):
                 "at most one parent. Turn some arcs round, so that all lead away from one root."
             )
         self.arcs_ = arcs[_downwards(arcs.tolist())].astype(np.int64)
-
-    def _find_scale(self, offset: np.ndarray) -> float:
-        if self.scale is not None:
-            return float(self.scale)
-        mean = float(np.linalg.norm(offset, axis=2).mean()) if offset.size else 0.0
-        return max(0.5 * mean, 1.0)
 
     def _find_anchors(self, offset: np.ndarray) -> np.ndarray:
         anchor = np.zeros((len(self.arcs_), self.n_types, 2))
@@ -241,13 +239,13 @@ class Pose(BaseEstimator):
             arcs=self.arcs_,
             anchor=self.anchor_,
             n_channels=self.n_channels_,
-            unit=self.scale_,
+            unit=self.unit_,
             scale=self.scale_,
             best=np.zeros((n_joints, n_pixels)),
             message=np.zeros((2, n_pixels)),
             along=np.zeros(n_pixels),
             line=np.zeros(longest, dtype=np.int64),
-            floats=np.zeros(2 * longest),
+            floats=np.zeros(3 * longest),
             found=np.zeros((n_joints, 3), dtype=np.int64),
         )
         return data, poses
@@ -268,7 +266,13 @@ class Pose(BaseEstimator):
             corner_size=np.full(n, size, dtype=np.int64),
             truth=Corners(start, part.ravel(), value.ravel()),
             scratch=pose_functions.SCRATCH,
-            identity=(data.maps, data.shape, data.truth, data.anchor, np.array([data.scale])),
+            identity=(
+                data.maps,
+                data.shape,
+                data.truth,
+                data.anchor,
+                np.array([data.unit, data.scale]),
+            ),
         )
 
     def _phi(self, data: PoseData, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -282,8 +286,7 @@ class Pose(BaseEstimator):
         if np.shape(w) != (self.n_features,):
             raise InputError(f"w has shape {np.shape(w)}; expected ({self.n_features},).")
         out = np.zeros((len(data.shape), self.n_joints_, 3), dtype=np.int64)
-        with announced_compilation("the oracle"):
-            pose_functions.find_all(data, np.array(w, dtype=np.float64), out)
+        call(pose_functions.find_all, PoseData, data, np.array(w, dtype=np.float64), out)
         return list(out)
 
     def predict(self, X: Any, w: np.ndarray) -> list[np.ndarray]:

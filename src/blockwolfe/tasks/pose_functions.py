@@ -37,7 +37,7 @@ class PoseData(NamedTuple):
     message: np.ndarray  # scratch (2, largest image): over all types; of one type
     along: np.ndarray  # scratch (largest image,)
     line: np.ndarray  # scratch (longest side,)
-    floats: np.ndarray  # scratch (2 * longest side,)
+    floats: np.ndarray  # scratch (3 * longest side,)
     found: np.ndarray  # scratch (J, 3): x, y, type
 
 
