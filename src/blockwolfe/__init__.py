@@ -34,6 +34,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.poses import PoseDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -70,6 +71,7 @@ __all__ = [
     "OracleError",
     "Pairwise",
     "Permutation",
+    "PoseDisplay",
     "Problem",
     "Result",
     "State",

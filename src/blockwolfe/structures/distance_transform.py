@@ -24,14 +24,14 @@ from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.chain import FORBIDDEN
 
-__all__ = ["SHORT", "maximize", "maximize_2d", "maximize_2d_into", "maximize_into"]
+__all__ = ["maximize", "maximize_2d", "maximize_2d_into", "maximize_into"]
 
 
 SHORT = 100  # measured: all pairs win up to 100 to 150 pixels (benchmarks/tree_speed.py)
 
 
 @jit
-def _compare_all(f: Any, price: Any, out: Any, stride: int, floats: Any) -> None:
+def compare_all_into(f: Any, price: Any, out: Any, stride: int, floats: Any) -> None:
     """(1) for all j by all pairs, four sources at a time; `floats` (3 n) is scratch."""
     a, b, shift = price
     n = f.shape[0]
@@ -102,7 +102,7 @@ def maximize_into(
     a, b, shift = price
     n, is_wanted = f.shape[0], at.shape[0] > 0
     if n <= SHORT and not is_wanted:
-        _compare_all(f, price, out, stride, floats)
+        compare_all_into(f, price, out, stride, floats)
         return
     begin = floats[:n]
     count = _envelope(f, a, b, line, begin, floats[n : 2 * n])
