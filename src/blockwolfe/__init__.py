@@ -40,6 +40,7 @@ from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
 from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.poses import PoseDisplay
 from blockwolfe.report.segmentation import SegmentationDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
@@ -81,6 +82,7 @@ __all__ = [
     "Path",
     "PathDisplay",
     "Permutation",
+    "PoseDisplay",
     "Problem",
     "Result",
     "SegmentationDisplay",

@@ -22,6 +22,8 @@ from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout, PartTask
+from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
 
@@ -56,6 +58,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         Multiclass,
         SpanningTree,
         Tree,
+        Pose,
     )
 }
 
@@ -120,9 +123,12 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A fitted task for a file: options and names in the header, the rest into `arrays`."""
     if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
+def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if hasattr(task, "learned") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
-        return {"task": _encode(task, "task"), "part_layout": list(task.layout_)}
+        # (the layout of a task that is not one of parts follows from what it learned)
+        return {"task": _encode(task, "task"), "part_layout": list(getattr(task, "layout_", ()))}
     if not isinstance(task, SequenceTask):
         return {"own": type(task).__name__}
     arrays["classes"], arrays["cost"] = task.classes_, task.cost_
@@ -143,7 +149,8 @@ def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path
         return given
     task = _decode(packed["task"], path)
     if "part_layout" in packed:
-        task.layout_ = PartLayout(*packed["part_layout"])
+        if packed["part_layout"]:
+            task.layout_ = PartLayout(*packed["part_layout"])
         task.relearn({name: arrays[f"task_{name}"] for name in task.learned})
         return task
     task.classes_, task.cost_ = arrays["classes"], arrays["cost"]

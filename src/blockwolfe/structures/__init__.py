@@ -6,3 +6,6 @@ __all__ = ["chain", "choice", "spanning_tree", "tree"]
 from blockwolfe.structures import cut
 
 __all__ = ["chain", "choice", "cut", "tree"]
+from blockwolfe.structures import distance_transform, tree_marginals
+
+__all__ = ["chain", "choice", "distance_transform", "tree", "tree_marginals"]

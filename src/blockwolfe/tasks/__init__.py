@@ -9,6 +9,7 @@ from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.parsing import SpanningTree
+from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Hamming",
     "Masked",
     "Multiclass",
+    "Pose",
     "SpanningTree",
     "Task",
     "Tree",

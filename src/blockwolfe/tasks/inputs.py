@@ -126,8 +126,11 @@ def sequence_tokens(features: Sequence[Any]) -> tuple[Tokens, int]:
     return tokens_of(matrix, length), matrix.shape[1]
 
 
-def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
-    """Fix dtypes at the border of compiled code: int32 indices, float64 values, checked finite."""
+def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens:
+    """Fix dtypes at the border of compiled code: int32 indices, float64 values, checked finite.
+
+    `unit` is what an error calls a row.
+    """
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     values = matrix.data.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
@@ -135,7 +138,7 @@ def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         i = int(np.searchsorted(offset, row, side="right")) - 1
         raise InputError(
-            f"X[{i}] has {values[entry]} at position {row - offset[i]}, feature "
+            f"X[{i}] has {values[entry]} at {unit} {row - offset[i]}, feature "
             f"{matrix.indices[entry]}; NaN and infinite features cannot be trained on. "
             "Impute or drop them, for example with sklearn.impute.SimpleImputer."
         )
