@@ -5,18 +5,23 @@
 Dataset('digit-strings-train': 2 sequences, 10 positions, 10 labels, 64 features)
 """
 
+from blockwolfe.data.alignment import alignment_error_rate, read_alignments
 from blockwolfe.data.conll import chunk_f1
 from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
+from blockwolfe.data.hansards import load_hansards
 from blockwolfe.data.synthetic import digit_strings, synthetic_chains
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [
     "Dataset",
     "ToyProblem",
+    "alignment_error_rate",
     "chunk_f1",
     "digit_strings",
     "load_conll2000",
+    "load_hansards",
     "load_ocr",
+    "read_alignments",
     "synthetic_chains",
     "toy_problem",
 ]

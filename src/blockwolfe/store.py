@@ -18,6 +18,7 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
@@ -50,6 +51,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.Hamming,
         losses.CostMatrix,
         Chain,
+        Matching,
         Multiclass,
         Tree,
     )

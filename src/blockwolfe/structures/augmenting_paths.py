@@ -122,7 +122,7 @@ def begin(root: int, capacity: Any, work: Any) -> int:
     """
     targets, potential, scores = work.target, work.potential, work.score
     for _ in range(MOST_BIDS):
-        best, top, second = -1, 0.0, 0.0
+        best, top, second = np.int64(-1), 0.0, 0.0
         for u in range(np.uint64(work.start[root]), np.uint64(work.start[root + 1])):
             gain = scores[u] - potential[np.uint64(targets[u])]
             if gain > top:

@@ -64,6 +64,6 @@ def all_links(shape: tuple[int, int]) -> np.ndarray:
 def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     """Numbers of sources and targets."""
     is_pair = isinstance(shape, (tuple, list)) and len(shape) == 2
-    if not is_pair or not all(isinstance(n, numbers.Integral) and n >= 0 for n in shape):
+    if not is_pair or not all(isinstance(n, numbers.Integral) and int(n) >= 0 for n in shape):
         raise InputError(f"{name} is {shape!r}; expected (n_source, n_target), integers >= 0.")
     return int(shape[0]), int(shape[1])

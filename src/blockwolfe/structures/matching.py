@@ -103,7 +103,7 @@ def maximize(scores: Any, links: Any = None, shape: Any = None, capacity: Any = 
             "-inf for a link that may not be used."
         )
     nodes = check_capacity(capacity, shape)
-    n_ints, n_floats = paths.n_scratch(*shape, len(ends))
+    n_ints, n_floats = paths.n_scratch(shape[0], shape[1], len(ends))
     chosen = np.zeros(len(ends), dtype=np.int64)
     ints, floats = np.zeros(n_ints, dtype=np.int64), np.zeros(n_floats)
     size = maximize_into(scores, ends, nodes, shape[0], chosen, ints, floats)

@@ -5,16 +5,20 @@ from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
+from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
+    "Alignment",
     "Chain",
     "CompiledOracle",
     "CostMatrix",
     "Graph",
     "Hamming",
+    "Links",
     "Masked",
+    "Matching",
     "Multiclass",
     "Task",
     "Tree",
