@@ -96,8 +96,8 @@ def maximize(scores: Any, links: Any = None, shape: Any = None, capacity: Any = 
     scores = np.ascontiguousarray(scores).ravel()
     if len(scores) != len(ends):
         raise InputError(f"scores has {len(scores)} entries for {len(ends)} links.")
-    if np.isnan(scores).any() or (scores == np.inf).any():
-        e = int(np.argmax(np.isnan(scores) | (scores == np.inf)))
+    if not (scores < np.inf).all():  # (False for NaN)
+        e = int(np.argmin(scores < np.inf))
         raise InputError(
             f"the score of link {tuple(ends[e].tolist())} is {scores[e]}; expected a number, or "
             "-inf for a link that may not be used."
@@ -108,7 +108,7 @@ def maximize(scores: Any, links: Any = None, shape: Any = None, capacity: Any = 
     ints, floats = np.zeros(n_ints, dtype=np.int64), np.zeros(n_floats)
     size = maximize_into(scores, ends, nodes, shape[0], chosen, ints, floats)
     found = ends[chosen[:size]]
-    return found[np.lexsort((found[:, 1], found[:, 0]))]
+    return found if links is None else found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 def enumerate_outputs(links: Any, shape: Any, capacity: Any = 1) -> Iterator[tuple[int, ...]]:
