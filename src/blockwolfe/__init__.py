@@ -10,6 +10,7 @@ True
 from blockwolfe import datasets, structures, tasks
 from blockwolfe.compare import compare
 from blockwolfe.comparison import Comparison
+from blockwolfe.data.alignment_features import AlignmentVectorizer
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import (
     BlockwolfeError,
@@ -36,6 +37,7 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.checks import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
+from blockwolfe.report.alignments import AlignmentDisplay
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
 from blockwolfe.report.parses import ParseDisplay
@@ -52,6 +54,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BCFW",
     "FW",
+    "AlignmentDisplay",
+    "AlignmentVectorizer",
     "Auto",
     "Away",
     "BestOf",

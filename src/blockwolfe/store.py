@@ -19,6 +19,7 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout, PartTask
@@ -55,6 +56,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.CostMatrix,
         Chain,
         Cut,
+        Matching,
         Multiclass,
         SpanningTree,
         Tree,

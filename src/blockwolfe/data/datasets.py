@@ -59,7 +59,7 @@ class Dataset:
     def __repr__(self) -> str:
         features = "raw tokens" if self.n_features is None else f"{self.n_features} features"
         return (
-            f"Dataset({self.name!r}: {len(self.Y)} {self.units[0]}, "
+            f"Dataset({self.name!r}: {len(self.X)} {self.units[0]}, "
             f"{sum(map(len, self.Y))} {self.units[1]}, "
             f"{len(self.label_names)} labels, {features})"
         )

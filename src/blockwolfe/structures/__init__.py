@@ -9,3 +9,6 @@ __all__ = ["chain", "choice", "cut", "tree"]
 from blockwolfe.structures import distance_transform, tree_marginals
 
 __all__ = ["chain", "choice", "distance_transform", "tree", "tree_marginals"]
+from blockwolfe.structures import matching
+
+__all__ = ["chain", "choice", "matching", "tree"]

@@ -7,12 +7,14 @@ from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
+from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
+    "Alignment",
     "ArcVectorizer",
     "Arcs",
     "Chain",
@@ -21,7 +23,9 @@ __all__ = [
     "Cut",
     "Graph",
     "Hamming",
+    "Links",
     "Masked",
+    "Matching",
     "Multiclass",
     "Pose",
     "SpanningTree",
