@@ -19,7 +19,9 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.multiclass import Multiclass
-from blockwolfe.tasks.part_task import PartLayout, PartTask
+from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.program import Program
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
 
@@ -51,6 +53,8 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.CostMatrix,
         Chain,
         Multiclass,
+        Multilabel,
+        Program,
         Tree,
     )
 }
@@ -114,7 +118,7 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 
 def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
+    if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
         return {"task": _encode(task, "task"), "part_layout": list(task.layout_)}

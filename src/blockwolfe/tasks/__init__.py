@@ -6,6 +6,8 @@ from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.program import Program, ProgramInput
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -16,6 +18,9 @@ __all__ = [
     "Hamming",
     "Masked",
     "Multiclass",
+    "Multilabel",
+    "Program",
+    "ProgramInput",
     "Task",
     "Tree",
     "ZeroOne",
