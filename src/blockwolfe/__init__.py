@@ -34,6 +34,8 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.multilabel import LabelPairsDisplay
+from blockwolfe.report.programs import SelectionDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -63,6 +65,7 @@ __all__ = [
     "FrankWolfe",
     "GapSampling",
     "InputError",
+    "LabelPairsDisplay",
     "MaxGap",
     "ModelFileError",
     "NotCertifiedWarning",
@@ -72,6 +75,7 @@ __all__ = [
     "Permutation",
     "Problem",
     "Result",
+    "SelectionDisplay",
     "State",
     "Status",
     "StructuredSVM",

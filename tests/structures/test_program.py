@@ -98,13 +98,15 @@ def test_the_gap_is_zero_at_any_scale(scale):
 
 def test_rounding_is_checked(monkeypatch):
     """A solver that is a little off: what it says is not taken on trust."""
-    answers = [np.array([1.0 - 5e-7, 1.0]), np.array([1.0, 1.0])]
+    answers = [np.array([1.0 - 5e-7, 1.0])] + 2 * [np.array([1.0, 1.0])]
     monkeypatch.setattr(
         program, "milp", lambda *_, **__: OptimizeResult(status=0, x=answers.pop(0), message="")
     )
     with pytest.raises(OracleError, match="violates row 0 once it is rounded"):
         program.maximize([1.0, 1.0], [[1.0, 1.0]], [1.9])
     assert not answers
+    answers += [np.array([0.5, 0.5]), np.array([1.0, 1.0]), np.array([0.0, 1.0])]
+    assert program.maximize([1.0, 1.0], [[1.0, 1.0]], [1.9]).tolist() == [0, 1]
 
 
 def test_no_rows_no_items_no_scores():

@@ -2,6 +2,8 @@
 
 The linear relaxation is solved first: a corner of it that is integral is optimal, and the
 simplex method is several times faster than a search. Otherwise branch and cut, to a gap of zero.
+What HiGHS answers is rounded and checked. (Some versions of it print a line about `tmpSolver.run()`
+now and then, whatever they are told: HiGHS.jl issue 312.)
 """
 
 from __future__ import annotations
@@ -76,13 +78,20 @@ def _rows(A: Any, n_rows: int, m: int) -> Any:
     return A if sp.issparse(A) else np.asarray(A, dtype=np.float64).reshape(n_rows, m)
 
 
-def _run(scaled: np.ndarray, rows: Any, above: np.ndarray, below: np.ndarray, whole: bool) -> Any:
+def _run(
+    scaled: np.ndarray,
+    rows: Any,
+    above: np.ndarray,
+    below: np.ndarray,
+    whole: bool,
+    presolve: bool = True,
+) -> Any:
     found = milp(
         -scaled,
         bounds=Bounds(0.0, 1.0),
         constraints=LinearConstraint(rows, below, above),
         integrality=np.ones(len(scaled)) if whole else None,
-        options={"mip_rel_gap": 0.0} if whole else None,
+        options={"mip_rel_gap": 0.0, "presolve": presolve} if whole else None,
     )
     is_either = found.status == _OTHER and "infeasible" in found.message.lower()
     if found.status == _INFEASIBLE or is_either:
@@ -111,8 +120,13 @@ def _relaxed(
 def _searched(
     scaled: np.ndarray, scores: np.ndarray, rows: Any, above: np.ndarray, below: np.ndarray
 ) -> Solution:
-    x = _run(scaled, rows, above, below, whole=True).x
-    return _checked(np.rint(x).astype(np.int64), scores, rows, above, below, False)
+    """By branch and cut; without presolve where that gave something infeasible (scipy 24141)."""
+    z = np.zeros(len(scores), dtype=np.int64)
+    for presolve in (True, False):
+        z = np.rint(_run(scaled, rows, above, below, True, presolve).x).astype(np.int64)
+        if first_violation(z, rows, above, below) is None:
+            break
+    return _checked(z, scores, rows, above, below, False)
 
 
 def _checked(
