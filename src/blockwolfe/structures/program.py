@@ -19,7 +19,7 @@ from blockwolfe.structures import subset
 
 __all__ = ["Solution", "enumerate_outputs", "first_violation", "maximize", "solve"]
 
-INTEGRAL = 1e-6
+OPTIMAL = 1e-9
 FEASIBLE = 1e-6  # relative to the size of a row's terms
 # HiGHS stops at absolute gaps of 1e-6 and reduced costs of 1e-7; scores are scaled to this size,
 # so that neither is more than 1e-9 of them.
@@ -106,13 +106,13 @@ def _run(
 def _relaxed(
     scaled: np.ndarray, scores: np.ndarray, rows: Any, above: np.ndarray, below: np.ndarray
 ) -> Solution | None:
-    """The solution of the linear relaxation, if it is integral and stays optimal when rounded."""
+    """The solution of the linear relaxation rounded, if it is feasible and reaches the bound."""
     x = _run(scaled, rows, above, below, whole=False).x
     z = np.rint(x).astype(np.int64)
-    if np.abs(x - z).max() > INTEGRAL or first_violation(z, rows, above, below) is not None:
+    bound, reached = np.dot(scaled, x), np.dot(scaled, z)
+    if reached < bound - OPTIMAL * (SCALE + abs(bound)):
         return None
-    lost = np.dot(scaled, x) - np.dot(scaled, z)
-    if lost > 1e-9 * (1.0 + np.abs(scaled).sum()):
+    if first_violation(z, rows, above, below) is not None:
         return None
     return Solution(z, float(np.dot(scores, z)), True)
 
