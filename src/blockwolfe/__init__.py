@@ -40,9 +40,11 @@ from blockwolfe.problem.state import State
 from blockwolfe.report.alignments import AlignmentDisplay
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.multilabel import LabelPairsDisplay
 from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
 from blockwolfe.report.poses import PoseDisplay
+from blockwolfe.report.programs import SelectionDisplay
 from blockwolfe.report.segmentation import SegmentationDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
@@ -76,6 +78,7 @@ __all__ = [
     "FrankWolfe",
     "GapSampling",
     "InputError",
+    "LabelPairsDisplay",
     "MaxGap",
     "ModelFileError",
     "NotCertifiedWarning",
@@ -90,6 +93,7 @@ __all__ = [
     "Problem",
     "Result",
     "SegmentationDisplay",
+    "SelectionDisplay",
     "State",
     "Status",
     "StructuredSVM",

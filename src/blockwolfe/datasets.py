@@ -13,6 +13,7 @@ from blockwolfe.data.hansards import load_hansards
 from blockwolfe.data.horses import load_horses
 from blockwolfe.data.lsp import load_lsp
 from blockwolfe.data.poses import LSP_ARCS, LSP_JOINTS, pck, synthetic_poses
+from blockwolfe.data.scene import load_scene
 from blockwolfe.data.snakes import load_snakes
 from blockwolfe.data.synthetic import digit_strings, synthetic_chains
 from blockwolfe.data.synthetic_grids import synthetic_grids
@@ -31,6 +32,7 @@ __all__ = [
     "load_horses",
     "load_lsp",
     "load_ocr",
+    "load_scene",
     "load_snakes",
     "load_ud_ewt",
     "pck",

@@ -25,6 +25,9 @@ from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.pose import Pose
+from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.program import Program
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
 
@@ -59,6 +62,8 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         Matching,
         Multiclass,
         SpanningTree,
+        Multilabel,
+        Program,
         Tree,
         Pose,
     )
@@ -127,6 +132,8 @@ def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
 def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if hasattr(task, "learned") and type(task).__name__ in _KNOWN:
+def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
         # (the layout of a task that is not one of parts follows from what it learned)

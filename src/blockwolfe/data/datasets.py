@@ -47,8 +47,8 @@ class Dataset:
     Dataset('toy': 1 sequences, 2 positions, 2 labels, 3 features)
     """
 
-    X: list[Any]
-    Y: list[Any]
+    X: Any
+    Y: Any
     name: str
     description: str
     label_names: tuple[str, ...]

@@ -12,3 +12,6 @@ __all__ = ["chain", "choice", "distance_transform", "tree", "tree_marginals"]
 from blockwolfe.structures import matching
 
 __all__ = ["chain", "choice", "matching", "tree"]
+from blockwolfe.structures import program, subset
+
+__all__ = ["chain", "choice", "program", "subset", "tree"]

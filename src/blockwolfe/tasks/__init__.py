@@ -9,8 +9,10 @@ from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.pose import Pose
+from blockwolfe.tasks.program import Program, ProgramInput
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -27,7 +29,10 @@ __all__ = [
     "Masked",
     "Matching",
     "Multiclass",
+    "Multilabel",
     "Pose",
+    "Program",
+    "ProgramInput",
     "SpanningTree",
     "Task",
     "Tree",

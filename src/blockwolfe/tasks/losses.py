@@ -37,7 +37,7 @@ class Loss(BaseEstimator):
     def cost(self, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Cost matrix over `classes`, given the encoded labels of the training set."""
         cost = np.asarray(self.base_cost(len(classes)), dtype=np.float64)
-        weight = _class_weight(self.class_weight, classes, labels)
+        weight = class_weights(self.class_weight, classes, labels)
         return np.ascontiguousarray(cost * weight[:, None])
 
 
@@ -119,7 +119,8 @@ def as_loss(loss: Any) -> Loss:
     return CostMatrix(loss)
 
 
-def _class_weight(class_weight: Any, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def class_weights(class_weight: Any, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cost of missing each label, given the encoded labels of the training set."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):

@@ -196,7 +196,7 @@ class PartTask(BaseEstimator):
 
     # -- prediction and loss -------------------------------------------------------------
 
-    def predict(self, X: Any, w: np.ndarray) -> list[Any]:
+    def predict(self, X: Any, w: np.ndarray) -> Any:
         """Best outputs for all of X at w."""
         given = self._read(X)
         return self._answer(given, Costs.none(len(given.size)), w)
