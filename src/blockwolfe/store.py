@@ -21,12 +21,10 @@ from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
 from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.parsing import SpanningTree
-from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.pose import Pose
-from blockwolfe.tasks.multilabel import Multilabel
-from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.program import Program
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.tree import Tree
@@ -129,10 +127,6 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A fitted task for a file: options and names in the header, the rest into `arrays`."""
-    if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
-def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    if hasattr(task, "learned") and type(task).__name__ in _KNOWN:
-def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))

@@ -191,7 +191,7 @@ class PartTask(BaseEstimator):
                 *costs,
                 given.forbidden,
                 data.option,
-            ),  # fmt: skip
+            ),
         )
 
     # -- prediction and loss -------------------------------------------------------------
