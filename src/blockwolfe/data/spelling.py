@@ -48,7 +48,7 @@ def spelling(source: Sequence[str], target: Sequence[str]) -> tuple[np.ndarray, 
 
     >>> prefix, distance = spelling(["house"], ["houses", "maison"])
     >>> prefix.round(2).tolist(), distance.round(2).tolist()
-    ([[0.83, 0.0]], [[0.17, 1.0]])
+    ([[0.83, 0.0]], [[0.17, 0.83]])
     """
     words = [*source, *target]
     length = np.array([len(word) for word in words], dtype=np.int64)
