@@ -105,6 +105,36 @@ def _sparse_chain():
     return bw.Problem(_chain(), [sp.csr_array(x) for x in X], Y)
 
 
+def tree_data(n=8, n_labels=3, n_features=3, largest=4, seed=0):
+    """Trees and forests with edge features."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_labels, n_features))
+    X, Y = [], []
+    for i in range(n):
+        y = rng.integers(n_labels, size=1 + i % largest)
+        edges = [(int(rng.integers(t)), t) for t in range(1, len(y)) if rng.random() < 0.8]
+        edges = np.array(edges, dtype=int).reshape(-1, 2)
+        nodes = means[y] + rng.normal(size=(len(y), n_features))
+        X.append(bw.tasks.Graph(nodes, edges, rng.normal(size=(len(edges), 2))))
+        Y.append(y)
+    return X, Y
+
+
+def matching_data(n=8, largest=3, seed=0):
+    """All links between two small sides; the truth is a matching of some of them."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for i in range(n):
+        shape = (1 + i % largest, 1 + (i // 2) % largest)
+        size = int(rng.integers(0, min(shape) + 1))
+        links = np.stack([rng.permutation(side)[:size] for side in shape], axis=1)
+        features = rng.normal(size=(shape[0] * shape[1], 3))
+        features[links[:, 0] * shape[1] + links[:, 1]] += 1.0
+        X.append(bw.tasks.Links(features, None, shape))
+        Y.append(links)
+    return X, Y
+
+
 PROBLEMS = {
     "multiclass-dense": lambda: bw.Problem(bw.tasks.Multiclass(), *multiclass_data()),
     "multiclass-sparse": lambda: bw.Problem(
@@ -127,6 +157,8 @@ PROBLEMS = {
     "chain-unnormalised": lambda: bw.Problem(
         _chain(task_loss=bw.tasks.Hamming(normalize=False, class_weight={0: 2.0})), *chain_data()
     ),
+    "tree": lambda: bw.Problem(bw.tasks.Tree(3), *tree_data()),
+    "matching": lambda: bw.Problem(bw.tasks.Matching(), *matching_data()),
     "toy-jitted": _toy,
     "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
     "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),
