@@ -65,7 +65,11 @@ def test_horses(data_home):
         assert (x.edge_features >= 0).all()
         assert x.edges.max() == len(y) - 1
     agree = np.concatenate(
-        [y[x.edges[:, 0]] == y[x.edges[:, 1]] for d in (train, test) for x, y in zip(d.X, d.Y)]
+        [
+            y[x.edges[:, 0]] == y[x.edges[:, 1]]
+            for data in (train, test)
+            for x, y in zip(data.X, data.Y, strict=True)
+        ]
     )
     assert agree.mean() == pytest.approx(0.84, abs=5e-4)
 

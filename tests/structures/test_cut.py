@@ -15,7 +15,6 @@ import blockwolfe as bw
 from blockwolfe.structures import cut
 from blockwolfe.structures.chain import FORBIDDEN
 
-
 LABELLINGS = {n: np.array(list(itertools.product([0, 1], repeat=n))) for n in range(1, 9)}
 
 

@@ -43,9 +43,7 @@ def load_snakes(
     """
     check_split(split)
     kinds = {f"X_{split}": "u1", f"Y_{split}": "u1", f"shape_{split}": "<i4"}
-    colours, labels, shapes = load_arrays(
-        "snakes", "snakes.npz", data_home, kinds, _SHA256[split]
-    )
+    colours, labels, shapes = load_arrays("snakes", "snakes.npz", data_home, kinds, _SHA256[split])
     codes = (colours[:, None, :] == _COLOURS[None]).all(axis=2).argmax(axis=1)
     labels = labels.astype(np.int64)
     offset = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])

@@ -140,7 +140,7 @@ def _push_over(net: Any, e: int) -> None:
     a, b = net.ends[e, 0], net.ends[e, 1]
     from_a, from_b = net.excess[a], net.excess[b]
     if from_a * from_b < 0.0:
-        amount = min(min(abs(from_a), abs(from_b)), net.residual[2 * e])
+        amount = min(abs(from_a), abs(from_b), net.residual[2 * e])
         if from_a < 0.0:
             amount = -amount
         net.excess[a] -= amount

@@ -94,7 +94,9 @@ class Cut(LabellingTask):
     bounds = {"edge": (0, None)}  # noqa: RUF012 (a constant of the class)
     n_labels = None
 
-    def __init__(self, *, labels: Any = None, task_loss: Any = "hamming", bias: bool = True) -> None:
+    def __init__(
+        self, *, labels: Any = None, task_loss: Any = "hamming", bias: bool = True
+    ) -> None:
         self.labels = labels
         self.task_loss = task_loss
         self.bias = bias

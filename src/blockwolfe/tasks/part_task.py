@@ -184,9 +184,14 @@ class PartTask(BaseEstimator):
             is_unit=True,
             scratch=part_functions.SCRATCH,
             identity=(
-                *given.node, *given.edge, given.ends, given.size, *costs,
-                given.forbidden, data.option,
-            ),  # fmt: skip
+                *given.node,
+                *given.edge,
+                given.ends,
+                given.size,
+                *costs,
+                given.forbidden,
+                data.option,
+            ),
         )
 
     # -- prediction and loss -------------------------------------------------------------
