@@ -67,8 +67,8 @@ def test_horses(data_home):
     agree = np.concatenate(
         [
             y[x.edges[:, 0]] == y[x.edges[:, 1]]
-            for d in (train, test)
-            for x, y in zip(d.X, d.Y, strict=True)
+            for data in (train, test)
+            for x, y in zip(data.X, data.Y, strict=True)
         ]
     )
     assert agree.mean() == pytest.approx(0.84, abs=5e-4)

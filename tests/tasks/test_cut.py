@@ -24,6 +24,7 @@ def small_graphs(n=6, seed=0, masked=False, sparse=False):
         allowed = None
         if masked and i % 2:
             allowed = (rng.random((n_nodes, 2)) < 0.5) | np.eye(2, dtype=bool)[y]
+            allowed[0] = np.arange(2) == y[0]  # (some must be 1, some may not)
         X.append(Graph(sp.csr_array(nodes) if sparse else nodes, pairs, features, allowed))
         Y.append(y)
     Y[0][0] = 1 - Y[5 % n][0]  # (both labels occur)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from blockwolfe.errors import InputError
 
 __all__ = ["load_arrays"]
 
+PathLike = str | os.PathLike[str]
+
 
 def load_arrays(
-    dataset: str, name: str, data_home: object, kinds: Mapping[str, str], sha256: str
+    dataset: str, name: str, data_home: PathLike | None, kinds: Mapping[str, str], sha256: str
 ) -> list[np.ndarray]:
     """The arrays named in `kinds`, checked; `sha256` is of all of them as these kinds of bytes."""
-    path = find_file(dataset, name, data_home)  # type: ignore[arg-type]
+    path = find_file(dataset, name, data_home)
     arrays = _read(path, list(kinds))
     joined = b"".join(a.astype(k).tobytes() for a, k in zip(arrays, kinds.values(), strict=True))
     check_content(hashlib.sha256(joined).hexdigest(), sha256, path)

@@ -299,7 +299,7 @@ def _adopt(net: Any, t: int) -> None:
 def maximize(unary: Any, pairwise: Any, edges: Any) -> np.ndarray:
     """Best labels 0 / 1 for `unary` (n,), `pairwise` (m,) and `edges` (m, 2); ties go to 0.
 
-    >>> maximize([2.0, -1.0, -3.0], [1.5, 1.0], [[0, 1], [1, 2]])
+    >>> maximize([2.0, -0.2, -3.0], [1.5, 1.0], [[0, 1], [1, 2]])
     array([1, 1, 0])
     """
     unary, pairwise = _numbers(unary, "unary"), _numbers(pairwise, "pairwise")
