@@ -282,3 +282,22 @@ def test_pair_weights_as_a_matrix():
     assert table[0, 2] == table[2, 0] == svm.coef_[-2]
     assert table[3, 1] == svm.coef_[-1]
     assert np.isnan(table[0, 1])
+
+
+def test_attractive_pairs_of_many_labels_are_exact():
+    """By min-cut, beyond what branch and bound is offered for; on few labels they agree."""
+    X, Y = data(n=20, n_labels=40)
+    problem = bw.Problem(bw.tasks.Multilabel("full", attractive=True), X, Y)
+    assert problem.task.oracle_ == "cut"
+    result = bw.solve(problem, 0.1, tol=0.05, random_state=0)
+    assert result.is_certified
+    X, Y = data(n_labels=8)
+    attractive = bw.Problem(bw.tasks.Multilabel("full", attractive=True), X, Y).task
+    free = bw.Problem(bw.tasks.Multilabel("full"), X, Y).task
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        w = rng.normal(size=free.n_features)
+        w[free.groups["pair"]] = np.abs(w[free.groups["pair"]]) * rng.choice([0.0, 0.3, 1.0])
+        np.testing.assert_array_equal(attractive.predict(X, w), free.predict(X, w))
+    with pytest.raises(bw.InputError, match="negative pair weight"):
+        attractive.predict(X, -np.ones(free.n_features))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.structures import subset, tree
+from blockwolfe.structures import cut, subset, tree
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
 from blockwolfe.tasks.inputs import table_tokens, tokens_of
@@ -71,6 +71,24 @@ def maximize_tree(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int
 
 
 @jit
+def maximize_cut(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by min-cut, where all pairs attract.
+
+    Since p z_a z_b = p/2 (z_a + z_b - [z_a != z_b]).
+    """
+    size = part_functions.augment(data, i)
+    n_labels = data.columns.n_node_labels
+    unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
+    for e in range(data.ends.shape[0]):
+        pairwise[e] *= 0.5
+        unary[data.ends[e, 0]] += pairwise[e]
+        unary[data.ends[e, 1]] += pairwise[e]
+    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
+    cut.maximize_into(unary, pairwise, data.ends, chosen, ints, data.floats)
+    return _finish(data, i, chosen, part, value)
+
+
+@jit
 def maximize_any(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
     """Loss-augmented decoding by branch and bound, or by climbing (option 0)."""
     size = part_functions.augment(data, i)
@@ -112,6 +130,7 @@ def _functions(maximize: Any) -> BlockFunctions:
 _ORACLES = {
     "alone": _functions(maximize_alone),
     "tree": _functions(maximize_tree),
+    "cut": _functions(maximize_cut),
     "any": _functions(maximize_any),
 }
 
@@ -137,9 +156,9 @@ class Multilabel(PartTask):
     bias : a weight per label that does not depend on x (regularised like the others).
     pair_features : "constant", one weight a pair; or "x", a weight a pair and feature.
     attractive : keeps the weights of pairs >= 0 (with "x", X must be >= 0 too).
-    search : "exact", by max-sum where pairs form a forest, and otherwise by branch and bound for at
-        most 25 labels. "local" takes any number of labels; unless pairs form a forest
-        its results are estimates without certificate.
+    search : "exact", by max-sum where pairs form a forest, by min-cut where they are attractive,
+        and otherwise by branch and bound for at most 25 labels. "local" takes any number of labels;
+        where it is needed at all, its results are estimates without certificate.
 
     >>> import blockwolfe as bw
     >>> X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [{"sea"}, {"sun"}, {"sea", "sun"}]
@@ -214,14 +233,18 @@ class Multilabel(PartTask):
         """The oracle, by the pairs there are."""
         n_labels, n_pairs = len(self.classes_), len(self.pairs_)
         has_forest = is_forest(n_labels, self.pairs_)
-        self.exact = has_forest or self.search == "exact"
-        self.oracle_ = "alone" if n_pairs == 0 else "tree" if has_forest else "any"
+        self.oracle_ = "any"
+        if has_forest:
+            self.oracle_ = "tree" if n_pairs else "alone"
+        elif self.attractive:
+            self.oracle_ = "cut"
+        self.exact = self.oracle_ != "any" or self.search == "exact"
         self.n_features_in_ = self.layout_.n_node_features - bool(self.bias)
-        if self.exact and not has_forest and n_labels > subset.MOST_ITEMS:
+        if self.exact and self.oracle_ == "any" and n_labels > subset.MOST_ITEMS:
             raise OptionError(
                 f"pairs={self.pairs!r} joins {n_labels} labels in cycles, and the exact search is "
-                f"offered up to {subset.MOST_ITEMS}; use pairs='tree', or search='local' for "
-                "estimates without certificate."
+                f"offered up to {subset.MOST_ITEMS}; use pairs='tree', attractive=True, or "
+                "search='local' for estimates without certificate."
             )
 
     @property
@@ -323,6 +346,9 @@ class Multilabel(PartTask):
         if self.oracle_ == "tree":
             n_ints, n_floats = tree.n_scratch(n_labels, n_pairs, 2)
             return n_ints + n_labels, n_floats + 2 * n_labels + 4 * n_pairs
+        if self.oracle_ == "cut":
+            n_ints, n_floats = cut.n_scratch(n_labels, n_pairs)
+            return n_ints + n_labels, n_floats
         n_ints, n_floats = subset.n_scratch(n_labels)
         return n_ints + n_labels, n_floats
 
@@ -339,6 +365,14 @@ class Multilabel(PartTask):
     def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
         """Best sets for all of X at w, (n, L) of 0 and 1."""
         return np.stack(super().predict(X, w))
+
+    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> Any:
+        if self.oracle_ == "cut" and np.min(w[self.groups["pair"]], initial=0.0) < 0.0:
+            raise InputError(
+                "w has a negative pair weight, but this model was made with attractive=True; use "
+                "weights trained with it."
+            )
+        return super()._answer(given, costs, w)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example."""
