@@ -107,7 +107,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     return svm
 
 
-_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
+_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack")
 
 
 # -- tasks -------------------------------------------------------------------------------------
