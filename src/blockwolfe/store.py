@@ -18,6 +18,7 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
@@ -51,6 +52,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.CostMatrix,
         Chain,
         Multiclass,
+        PairwiseGraph,
         Tree,
     )
 }

@@ -121,16 +121,7 @@ class Solver:
         is_stalled = before is not None and self._has_stalled(
             before, was_open, visits_before, is_long
         )
-        return self._add_row() or (self._stalled() if is_stalled else None)
-
-    def _stalled(self) -> Status:
-        slack = self.certificate.slack if self.certificate is not None else 0.0
-        if self.run.blocks.has_bounds and slack > 0.0:
-            self._remedy = (
-                f"The bounds of the approximate oracle leave {slack:.3g} of the gap: use a tighter "
-                "or an exact decoder, or raise tol."
-            )
-        return Status.STALLED
+        return self._add_row() or (Status.STALLED if is_stalled else None)
 
     def _last_row(self, status: Status) -> Status:
         """A run always ends with a certificate in its last row."""
@@ -374,5 +365,14 @@ class Solver:
             tol=self.limits.tol,
             method=self.engine.method,
             note=self.engine.note,
-            remedy=self._remedy or REMEDIES.get(status, ""),
+            remedy=self._remedy or self._about_slack(certificate) or REMEDIES.get(status, ""),
+        )
+
+    def _about_slack(self, certificate: Certificate) -> str:
+        """Where the bounds of an approximate oracle alone keep the gap above `tol`."""
+        if not certificate.slack > self.limits.tol:
+            return ""
+        return (
+            f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: use a "
+            "tighter or an exact decoder, or raise tol."
         )

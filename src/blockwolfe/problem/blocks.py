@@ -147,7 +147,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         weight=weight,
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
-        has_bounds=not is_compiled and python_task.has_bounds(task),
+        has_bounds=made.has_bounds,
         is_unit=made.is_unit,
         is_cheap=made.is_cheap,
         true_corners=made.truth,

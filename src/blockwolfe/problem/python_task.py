@@ -54,6 +54,7 @@ class PythonOracle:
             n_parts=self.n_features,
             corner_size=self.bound,
             truth=self.truth,
+            has_bounds=self.has_bounds,
             identity=(self.sample_losses(),),
         )
 

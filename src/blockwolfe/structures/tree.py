@@ -23,7 +23,7 @@ def n_scratch(n_nodes: int, n_edges: int, n_labels: int) -> tuple[int, int]:
 
 
 @jit
-def _order_nodes(n_nodes: int, ends: Any, order: Any, up: Any, head: Any, following: Any) -> int:
+def order_nodes(n_nodes: int, ends: Any, order: Any, up: Any, head: Any, following: Any) -> int:
     """Breadth-first order of every tree; up[t] is the edge to t's parent, -1 at a root.
 
     `head` and `following` are linked lists of edge ends around each node: end 2 e + s is
@@ -69,7 +69,7 @@ def maximize_into(
     n_nodes, n_edges = unary.shape[0] // n_labels, ends.shape[0]
     order, up = ints[:n_nodes], ints[n_nodes : 2 * n_nodes]
     head, following = ints[2 * n_nodes : 3 * n_nodes], ints[3 * n_nodes : 3 * n_nodes + 2 * n_edges]
-    _order_nodes(n_nodes, ends, order, up, head, following)
+    order_nodes(n_nodes, ends, order, up, head, following)
     best = floats[: n_nodes * n_labels]
     for p in range(n_nodes * n_labels):
         best[p] = unary[p]

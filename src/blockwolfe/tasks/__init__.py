@@ -2,6 +2,7 @@
 
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
@@ -16,6 +17,7 @@ __all__ = [
     "Hamming",
     "Masked",
     "Multiclass",
+    "PairwiseGraph",
     "Task",
     "Tree",
     "ZeroOne",

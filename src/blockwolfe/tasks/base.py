@@ -96,6 +96,7 @@ class TaskBlocks:
     corner_size: np.ndarray  # most parts a corner of block i can have
     truth: Corners
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
+    has_bounds: bool = False  # whether its oracle is approximate and leaves slack in `data.slack`
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     scratch: tuple[str, ...] = ()  # fields of `data` that its functions write to
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another

@@ -161,6 +161,7 @@ class PartTask(BaseEstimator):
             forbidden=given.forbidden,
             forbidden_start=start,
             option=np.array(self._option(), dtype=np.int64),
+            slack=np.zeros(len(given.size)),
             theta=np.zeros(largest),
             augmented=np.zeros(largest),
             buffer=np.zeros(self.n_features if needs_buffer else 0),
