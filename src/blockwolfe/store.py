@@ -22,6 +22,7 @@ from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.part_task import PartLayout, PartTask
 from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "save"]
@@ -116,6 +117,10 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "
 
 
 def _pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if isinstance(task, SlackRescaling):
+        inside = _pack_task(task.task_, arrays)
+        own = {"own": f"SlackRescaling({inside['own']})"} if "own" in inside else None
+        return own or {"slack": inside, "max_outputs": int(task.max_outputs)}
     if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
@@ -137,6 +142,10 @@ def _unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, pat
                 f"blockwolfe; pass it: load(path, task={packed['own']}(...))."
             )
         return given
+    if "slack" in packed:
+        slack = SlackRescaling(None, packed["max_outputs"])
+        slack.task = slack.task_ = _unpack_task(packed["slack"], arrays, given, path)
+        return slack
     task = _decode(packed["task"], path)
     if "part_layout" in packed:
         task.layout_ = PartLayout(*packed["part_layout"])

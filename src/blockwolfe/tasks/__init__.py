@@ -7,6 +7,7 @@ from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Masked",
     "Multiclass",
     "PairwiseGraph",
+    "SlackRescaling",
     "Task",
     "Tree",
     "ZeroOne",
