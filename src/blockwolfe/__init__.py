@@ -34,6 +34,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.labellings import LabellingDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -63,6 +64,7 @@ __all__ = [
     "FrankWolfe",
     "GapSampling",
     "InputError",
+    "LabellingDisplay",
     "MaxGap",
     "ModelFileError",
     "NotCertifiedWarning",

@@ -121,7 +121,8 @@ class PythonOracle:
     def ask(self, i: int, w: np.ndarray) -> Any:
         """The task's oracle: an output, or with bounds a pair of output and bound."""
         if self.has_bounds:
-            return self.task.augmented_decode_bound(self.X[i], self.Y[i], w)
+            bounded: Any = self.task
+            return bounded.augmented_decode_bound(self.X[i], self.Y[i], w)
         return self.task.augmented_decode(self.X[i], self.Y[i], w)
 
     def __call__(self, i: int, w: np.ndarray) -> Any:

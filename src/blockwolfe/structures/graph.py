@@ -62,7 +62,9 @@ def _other(ends: Any, end: int) -> int:
 
 
 @jit
-def _send(end: int, pairwise: Any, n_labels: int, share: float, message: Any, scratch: Any) -> float:
+def _send(
+    end: int, pairwise: Any, n_labels: int, share: float, message: Any, scratch: Any
+) -> float:
     """Renew the message over an edge, its largest entry zero; returns what that took off.
 
     `scratch` holds the belief of the sender, and room for as much again.
@@ -133,9 +135,7 @@ def _gather(
 
 
 @jit
-def _pass(
-    is_back: bool, tables: Any, links: Any, labels: Any, message: Any, scratch: Any
-) -> float:
+def _pass(is_back: bool, tables: Any, links: Any, labels: Any, message: Any, scratch: Any) -> float:
     """One pass over the nodes: the bound it proves; `labels` are read off on the way."""
     ends, pairwise = tables[2], tables[1]
     head, following = links
@@ -185,7 +185,13 @@ def _improve(tables: Any, n_labels: int, links: Any, labels: Any, choice: Any) -
 
 @jit
 def _search(
-    tables: Any, links: Any, max_iterations: int, labels: Any, trial: Any, message: Any, scratch: Any
+    tables: Any,
+    links: Any,
+    max_iterations: int,
+    labels: Any,
+    trial: Any,
+    message: Any,
+    scratch: Any,
 ) -> float:
     """Passes back and forth while they are worthwhile; the least bound, the best labels."""
     n_labels = scratch.shape[0] // 2

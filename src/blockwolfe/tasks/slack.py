@@ -149,7 +149,7 @@ class SlackRescaling(BaseEstimator):
 
     def outputs(self, x: Any) -> Iterable[Any]:
         """Every output of x."""
-        return self._inner.outputs(x)  # type: ignore[no-any-return]
+        return self._inner.outputs(x)
 
     # -- the rescaled hinge --------------------------------------------------------------------
 
