@@ -21,6 +21,7 @@ from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.part_task import PartLayout, PartTask
+from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
@@ -54,6 +55,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         Chain,
         Multiclass,
         PairwiseGraph,
+        Segments,
         Tree,
     )
 }

@@ -7,6 +7,7 @@ from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
@@ -19,6 +20,7 @@ __all__ = [
     "Masked",
     "Multiclass",
     "PairwiseGraph",
+    "Segments",
     "SlackRescaling",
     "Task",
     "Tree",
