@@ -208,11 +208,11 @@ def enumerated_primal(problem, w, lam):
     return lam / 2 * np.dot(w, w) + np.dot(problem.weight, hinges)
 
 
-def enumerated_optimum(problem, lam, bounds=None):
+def enumerated_optimum(problem, lam, bounds=None, terms_of=hinge_terms):
     """The optimum of (1), w within bounds, as a quadratic program over (w, slacks)."""
     n, d = len(problem), problem.n_features
     bounds = box_of(bounds, problem.task, d)
-    terms = [(i, psi, loss) for i in range(n) for psi, loss in hinge_terms(problem, i)]
+    terms = [(i, psi, loss) for i in range(n) for psi, loss in terms_of(problem, i)]
     # loss - <w, psi> - xi_i <= 0
     A = np.zeros((len(terms), d + n))
     b = np.array([loss for _, _, loss in terms])

@@ -40,6 +40,7 @@ from blockwolfe.problem.state import State
 from blockwolfe.report.alignments import AlignmentDisplay
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.labellings import LabellingDisplay
 from blockwolfe.report.multilabel import LabelPairsDisplay
 from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
@@ -79,6 +80,7 @@ __all__ = [
     "GapSampling",
     "InputError",
     "LabelPairsDisplay",
+    "LabellingDisplay",
     "MaxGap",
     "ModelFileError",
     "NotCertifiedWarning",

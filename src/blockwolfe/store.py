@@ -19,6 +19,7 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
@@ -26,7 +27,9 @@ from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.program import Program
+from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "pack_task", "save", "unpack_task"]
@@ -62,6 +65,8 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         SpanningTree,
         Multilabel,
         Program,
+        PairwiseGraph,
+        Segments,
         Tree,
         Pose,
     )
@@ -119,7 +124,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     return svm
 
 
-_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
+_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack")
 
 
 # -- tasks -------------------------------------------------------------------------------------
@@ -127,6 +132,10 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A fitted task for a file: options and names in the header, the rest into `arrays`."""
+    if isinstance(task, SlackRescaling):
+        inside = pack_task(task.task_, arrays)
+        own = {"own": f"SlackRescaling({inside['own']})"} if "own" in inside else None
+        return own or {"slack": inside, "max_outputs": int(task.max_outputs)}
     if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
@@ -150,6 +159,10 @@ def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path
                 f"blockwolfe; pass it: load(path, task={packed['own']}(...))."
             )
         return given
+    if "slack" in packed:
+        slack = SlackRescaling(None, packed["max_outputs"])
+        slack.task = slack.task_ = unpack_task(packed["slack"], arrays, given, path)
+        return slack
     task = _decode(packed["task"], path)
     if "part_layout" in packed:
         if packed["part_layout"]:

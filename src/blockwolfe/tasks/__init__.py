@@ -4,6 +4,7 @@ from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
@@ -13,6 +14,8 @@ from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.program import Program, ProgramInput
+from blockwolfe.tasks.segments import Segments
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
@@ -30,9 +33,12 @@ __all__ = [
     "Matching",
     "Multiclass",
     "Multilabel",
+    "PairwiseGraph",
     "Pose",
     "Program",
     "ProgramInput",
+    "Segments",
+    "SlackRescaling",
     "SpanningTree",
     "Task",
     "Tree",

@@ -162,6 +162,7 @@ class PartTask(BaseEstimator):
             forbidden=given.forbidden,
             forbidden_start=start,
             option=np.concatenate([np.array(self._option(), dtype=np.int64), given.option]),
+            slack=np.zeros(len(given.size)),
             theta=np.zeros(largest),
             augmented=np.zeros(largest),
             buffer=np.zeros(self.n_features if needs_buffer else 0),
