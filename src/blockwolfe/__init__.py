@@ -15,12 +15,14 @@ from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
     InputError,
+    MissingLibraryError,
     ModelFileError,
     NotCertifiedWarning,
     OptionError,
     OracleError,
 )
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.caches import Cache
 from blockwolfe.methods.checkpoint import Checkpoint
 from blockwolfe.methods.events import Event
@@ -37,9 +39,13 @@ from blockwolfe.problem.checks import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.comparisons import ComparisonDisplay
+from blockwolfe.report.confusion import ConfusionDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.html import write_report
 from blockwolfe.report.parses import ParseDisplay
 from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.transitions import TransitionsDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -54,6 +60,7 @@ __all__ = [
     "Away",
     "BestOf",
     "BlendedPairwise",
+    "BlockGapsDisplay",
     "BlockwolfeError",
     "Breakpoint",
     "Cache",
@@ -61,6 +68,7 @@ __all__ = [
     "Checkpoint",
     "Comparison",
     "ComparisonDisplay",
+    "ConfusionDisplay",
     "ConvergenceDisplay",
     "Corrective",
     "Counts",
@@ -70,7 +78,9 @@ __all__ = [
     "FrankWolfe",
     "GapSampling",
     "InputError",
+    "MLflowCallback",
     "MaxGap",
+    "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
     "OptionError",
@@ -87,9 +97,11 @@ __all__ = [
     "StructuredSVM",
     "StructuredSVMCV",
     "TaskReport",
+    "TensorBoardCallback",
     "TokenVectorizer",
     "Trace",
     "TraceRow",
+    "TransitionsDisplay",
     "Uniform",
     "certify",
     "check_task",
@@ -102,4 +114,5 @@ __all__ = [
     "solve_path",
     "structures",
     "tasks",
+    "write_report",
 ]
