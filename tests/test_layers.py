@@ -13,7 +13,7 @@ ROOT = Path(bw.__file__).parent
 
 # Data flows one way; see docs/decisions.md for the order.
 LAYERS = [
-    ["errors", "compiled", "seeds", "archive"],
+    ["errors", "files", "markup", "optional", "compiled", "seeds", "archive"],
     ["data"],
     ["structures"],
     ["features"],
@@ -21,9 +21,9 @@ LAYERS = [
     ["problem"],
     ["results"],
     ["methods"],
-    ["estimator", "store", "comparison", "compare"],
+    ["sklearn_callbacks", "estimator", "store", "comparison", "compare"],
     ["path"],
-    ["report"],
+    ["report", "integrations"],
     ["datasets"],
     ["__init__"],
     ["demo"],

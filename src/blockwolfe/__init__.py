@@ -16,12 +16,14 @@ from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
     InputError,
+    MissingLibraryError,
     ModelFileError,
     NotCertifiedWarning,
     OptionError,
     OracleError,
 )
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.caches import Cache
 from blockwolfe.methods.checkpoint import Checkpoint
 from blockwolfe.methods.events import Event
@@ -39,6 +41,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.alignments import AlignmentDisplay
 from blockwolfe.report.comparisons import ComparisonDisplay
+from blockwolfe.report.confusion import ConfusionDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
 from blockwolfe.report.labellings import LabellingDisplay
 from blockwolfe.report.multilabel import LabelPairsDisplay
@@ -47,6 +50,11 @@ from blockwolfe.report.paths import PathDisplay
 from blockwolfe.report.poses import PoseDisplay
 from blockwolfe.report.programs import SelectionDisplay
 from blockwolfe.report.segmentation import SegmentationDisplay
+from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.html import write_report
+from blockwolfe.report.parses import ParseDisplay
+from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.transitions import TransitionsDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -63,6 +71,7 @@ __all__ = [
     "Away",
     "BestOf",
     "BlendedPairwise",
+    "BlockGapsDisplay",
     "BlockwolfeError",
     "Breakpoint",
     "Cache",
@@ -70,6 +79,7 @@ __all__ = [
     "Checkpoint",
     "Comparison",
     "ComparisonDisplay",
+    "ConfusionDisplay",
     "ConvergenceDisplay",
     "Corrective",
     "Counts",
@@ -81,7 +91,9 @@ __all__ = [
     "InputError",
     "LabelPairsDisplay",
     "LabellingDisplay",
+    "MLflowCallback",
     "MaxGap",
+    "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
     "OptionError",
@@ -101,9 +113,11 @@ __all__ = [
     "StructuredSVM",
     "StructuredSVMCV",
     "TaskReport",
+    "TensorBoardCallback",
     "TokenVectorizer",
     "Trace",
     "TraceRow",
+    "TransitionsDisplay",
     "Uniform",
     "certify",
     "check_task",
@@ -116,4 +130,5 @@ __all__ = [
     "solve_path",
     "structures",
     "tasks",
+    "write_report",
 ]

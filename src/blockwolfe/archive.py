@@ -1,16 +1,13 @@
 """One file: an npz of arrays and a JSON header. No pickle, ever.
 
-A file is written beside its final name and moved there in one step, so a crash or a
-full disk leaves either the old file or none. The header carries a digest of all
-arrays; a file that was cut or altered is refused.
+It is written in one step (see `files`). The header carries a digest of all arrays; a file that
+was cut or altered is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -19,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.errors import InputError, ModelFileError
+from blockwolfe.errors import ModelFileError
+from blockwolfe.files import write_atomically
 
 __all__ = ["Kind", "read_archive", "write_archive"]
 
@@ -38,7 +36,8 @@ def write_archive(
     """Write header and arrays so that the file is whole or not there."""
     header = {"format": kind.format, "version": kind.version, **header}
     header["digest"] = _digest(header, arrays)
-    _write_atomically(path, header, arrays)
+    text = np.array(json.dumps(header))
+    write_atomically(path, lambda file: np.savez_compressed(file, header=text, **arrays))  # type: ignore[arg-type]
 
 
 def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -72,29 +71,6 @@ def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
         sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
         sha.update(array.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
-
-
-def _write_atomically(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    if not path.parent.is_dir():
-        raise InputError(f"cannot save to {path}: the folder {path.parent} does not exist.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            text = np.array(json.dumps(header))
-            np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only the owner can read
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 # What zipfile, numpy and json raise on damaged files (RuntimeError: a flag that means encryption).

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from blockwolfe.markup import element, joined, table
+from blockwolfe.optional import to_pandas, to_polars
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace
 
@@ -148,9 +150,11 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """`rows` as a pandas DataFrame (pandas must be installed)."""
-        import pandas  # type: ignore[import-untyped]
+        return to_pandas(self.to_dict())
 
-        return pandas.DataFrame(self.rows())
+    def to_polars(self) -> Any:
+        """`rows` as a polars DataFrame (polars must be installed)."""
+        return to_polars(self.to_dict())
 
     # -- the table ---------------------------------------------------------------------------
 
@@ -161,6 +165,11 @@ class Comparison:
         escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
         table = "\n".join(f"| {' | '.join(line)} |" for line in escaped)
         return f"{table}\n\n{self._title()}; {_LEGEND}."
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        header, *body = self._cells()
+        return joined([table(body, header, self._title()), element("small", _LEGEND)])
 
     def __rich__(self) -> Table:
         header, *body = self._cells()

@@ -50,7 +50,7 @@ def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float]) -> Path:
     bw.ConvergenceDisplay.from_result(chain.result_).plot(
         axes=(figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1]))
     )
-    _draw_transitions(figure.add_subplot(grid[0, 2]), chain)
+    bw.TransitionsDisplay.from_estimator(chain).plot(figure.add_subplot(grid[0, 2]))
     _draw_strings(figure.add_subplot(grid[1, :]), chain, alone, test)
     worst, best = (f"{100 * error:.1f} %" for error in errors.values())
     figure.suptitle(
@@ -61,22 +61,6 @@ def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float]) -> Path:
     path = OUTPUT / "report.png"
     figure.savefig(path, dpi=110)
     return path
-
-
-def _draw_transitions(axes: Any, chain: Any) -> None:
-    layout = chain.task_.layout_
-    weights = chain.coef_[layout.transition :].reshape(layout.n_labels, -1)
-    image = axes.imshow(
-        weights, cmap="RdBu", vmin=-np.abs(weights).max(), vmax=np.abs(weights).max()
-    )
-    axes.set(
-        title="Learned transition weights",
-        xlabel="next digit",
-        ylabel="digit",
-        xticks=range(10),
-        yticks=range(10),
-    )
-    axes.figure.colorbar(image, ax=axes, shrink=0.8)
 
 
 def _draw_strings(axes: Any, chain: Any, alone: Any, test: Any, n_shown: int = 5) -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "BlockwolfeError",
     "DataNotFoundError",
     "InputError",
+    "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
     "OptionError",
@@ -65,6 +66,14 @@ class ModelFileError(BlockwolfeError, ValueError):
     """A model file that is truncated, altered, or written by a newer version.
 
     >>> issubclass(ModelFileError, ValueError)
+    True
+    """
+
+
+class MissingLibraryError(BlockwolfeError, ImportError):
+    """An optional library that is not installed; the message names the extra that brings it.
+
+    >>> issubclass(MissingLibraryError, ImportError)
     True
     """
 

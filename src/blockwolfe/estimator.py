@@ -13,12 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.methods.events import checked_callbacks
 from blockwolfe.methods.settings import as_method
 from blockwolfe.methods.solve import solve
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
+from blockwolfe.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
@@ -30,7 +33,13 @@ def _is_multiclass(svm: StructuredSVM) -> bool:
     return isinstance(svm._task(), Multiclass)
 
 
-class StructuredSVM(BaseEstimator):
+def _learned(task: Any) -> dict[str, Any]:
+    """What scikit-learn users look for on the estimator, of what the task has learned."""
+    names = ("classes_", "n_features_in_")
+    return {name: getattr(task, name) for name in names if hasattr(task, name)}
+
+
+class StructuredSVM(CallbackSupport, BaseEstimator):
     """A structured SVM trained to a certified gap.
 
     Parameters
@@ -103,21 +112,30 @@ class StructuredSVM(BaseEstimator):
         self._check_names(X, reset=True)
         problem = Problem(self._task(), X, y, sample_weight, self.bounds)
         lam = self._strength(problem.n_effective)
-        result = solve(
-            problem,
-            lam,
-            method=as_method(self.method),
-            tol=self.tol,
-            max_passes=self.max_passes,
-            max_oracle_calls=self.max_oracle_calls,
-            time_limit=self.time_limit,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            checkpoint=self.checkpoint,
-            callbacks=self.callbacks,
-            held_out=held_out,
-            verbose=self.verbose,
-        )
+        callbacks = checked_callbacks(self.callbacks)
+
+        def run(theirs: tuple[Any, ...]) -> Result:
+            return solve(
+                problem,
+                lam,
+                method=as_method(self.method),
+                tol=self.tol,
+                max_passes=self.max_passes,
+                max_oracle_calls=self.max_oracle_calls,
+                time_limit=self.time_limit,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+                checkpoint=self.checkpoint,
+                callbacks=(*callbacks, *theirs),
+                held_out=held_out,
+                verbose=self.verbose,
+            )
+
+        def fitted(w: np.ndarray) -> dict[str, Any]:
+            return {"coef_": w, "task_": problem.task, **_learned(problem.task)}
+
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        result = run_with_callbacks(self, run, fitted, X=X, y=y, metadata=metadata)
         self.task_, self.lam_, self.result_ = problem.task, lam, result
         self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
         self.n_iter_ = int(result.trace[-1].passes)
@@ -155,9 +173,8 @@ class StructuredSVM(BaseEstimator):
         save(self, path)
 
     def _copy_from_task(self) -> None:
-        for name in ("classes_", "n_features_in_"):
-            if hasattr(self.task_, name):
-                setattr(self, name, getattr(self.task_, name))
+        for name, value in _learned(self.task_).items():
+            setattr(self, name, value)
 
     def _check_input(self, X: Any) -> None:
         check_is_fitted(self, "coef_")

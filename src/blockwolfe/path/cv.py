@@ -20,7 +20,7 @@ from blockwolfe.path.start import check_box
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.seeds import generator
-from blockwolfe.tasks.inputs import n_examples, positional
+from blockwolfe.tasks.inputs import n_examples, positional, taken
 from blockwolfe.tasks.multiclass import Multiclass
 
 __all__ = ["StructuredSVMCV"]
@@ -179,7 +179,10 @@ class StructuredSVMCV(StructuredSVM):
             "callbacks", "verbose",
         )  # fmt: skip
         options = {name: getattr(self, name) for name in shared}
-        return StructuredSVM(self._task(), lam=lam, **options)
+        final = StructuredSVM(self._task(), lam=lam, **options)
+        if theirs := getattr(self, "_skl_callbacks", ()):
+            final.set_callbacks(*theirs)
+        return final
 
 
 class _Plan(NamedTuple):
@@ -195,7 +198,7 @@ class _Plan(NamedTuple):
 
 def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
     """The examples of a fold."""
-    return tuple(v[index] if hasattr(v, "shape") else [v[i] for i in index] for v in values)
+    return tuple(taken(v, index) for v in values)
 
 
 def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[float]:

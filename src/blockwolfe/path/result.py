@@ -10,6 +10,7 @@ import numpy as np
 
 from blockwolfe.archive import Kind, read_archive, write_archive
 from blockwolfe.errors import OptionError
+from blockwolfe.markup import number, table
 from blockwolfe.methods.shrink import shrunk_state
 from blockwolfe.path.weights import Weights
 from blockwolfe.problem.evaluate import predict
@@ -19,6 +20,10 @@ from blockwolfe.results.status import Status
 from blockwolfe.store import pack_task, unpack_task
 
 __all__ = ["Breakpoint", "Path", "load_path"]
+
+# Columns and rows of the table in notebooks.
+_SHOWN = ("lam", "lam_end", "gap", "primal", "dual", "norm", "nnz", "passes", "seconds")
+_SHOWN_ROWS = 12
 
 PATH = Kind("blockwolfe-path", 1, "path")
 
@@ -95,6 +100,13 @@ class Path:
             f"Path({len(self)} breakpoints, lam from {self.lam_max:.4g} to {self.lam_min:.4g}, "
             f"eps={self.eps:g} ({kind}), {self.status.name if self.status else 'at work'})"
         )
+
+    def _repr_html_(self) -> str:
+        """Breakpoints, for notebooks: all of a few, else evenly chosen ones."""
+        chosen = np.unique(np.linspace(0, len(self) - 1, min(len(self), _SHOWN_ROWS)).astype(int))
+        rows = [[number(getattr(self.breakpoints[k], name), 6) for name in _SHOWN] for k in chosen]
+        caption = repr(self) + (f"; {len(rows)} of them shown" if len(rows) < len(self) else "")
+        return table(rows, [name.replace("_", " ") for name in _SHOWN], caption)
 
     @property
     def lam_max(self) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from blockwolfe.compiled import call, jit
 from blockwolfe.errors import OracleError
+from blockwolfe.markup import table
 from blockwolfe.problem.blocks import Blocks, Work
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
@@ -76,6 +77,17 @@ class Certificate:
         if self.valid:
             return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
         return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
+
+    def _repr_html_(self) -> str:
+        """The numbers, for notebooks."""
+        rows = [
+            (f"gap ({self.kind})", f"{self.gap:.4g}"),
+            ("primal", f"{self.primal:.8g}"),
+            ("dual", f"{self.dual:.8g}"),
+            ("lam", f"{self.lam:.6g}"),
+            ("blocks", f"{len(self.block_gaps):,}"),
+        ]
+        return table(rows, caption="Certificate")
 
     def __repr__(self) -> str:
         return (

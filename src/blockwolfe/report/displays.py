@@ -15,7 +15,7 @@ _AXES = {"seconds": "seconds", "passes": "passes", "oracle_calls": "oracle calls
 
 
 class ConvergenceDisplay:
-    """Primal, dual and certified gap of a run.
+    """Primal, dual and certified gap of a run, and the held-out loss where it was traced.
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(lam=0.1, tol=1e-6).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
@@ -37,23 +37,36 @@ class ConvergenceDisplay:
         """The display of a solver's result."""
         return cls(result.trace, result.tol)
 
+    @property
+    def has_losses(self) -> bool:
+        """Whether the loss on held-out data was traced."""
+        return not bool(np.isnan(self.held_out_loss).all())
+
     def plot(self, against: str = "passes", axes: Any = None) -> ConvergenceDisplay:
-        """Draw bounds on the optimum (left) and the gap (right); needs matplotlib."""
+        """Draw bounds on the optimum, the gap and, where it was traced, the held-out loss.
+
+        `axes` are two or three axes, the third one for the loss; needs matplotlib.
+        """
         import matplotlib.pyplot as plt
 
         if axes is None:
-            _, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+            n_panels = 3 if self.has_losses else 2
+            _, axes = plt.subplots(1, n_panels, figsize=(5 * n_panels, 4), layout="constrained")
         x = self.trace[against][self.certified]
-        left, right = axes
+        left, middle = axes[:2]
         left.fill_between(x, self.dual, self.primal, alpha=0.25, label="the optimum is in here")
         left.plot(x, self.primal, ".-", label="primal")
         left.plot(x, self.dual, ".-", label="dual")
-        left.set(xlabel=_AXES.get(against, against), ylabel="objective (1)", title="Bounds")
-        left.legend()
-        right.semilogy(x, self.gap, ".-", label="certified gap")
+        left.set(ylabel="objective (1)", title="Bounds")
+        middle.semilogy(x, self.gap, ".-", label="certified gap")
         if self.tol:
-            right.axhline(self.tol, color="grey", linestyle="--", label="tol")
-        right.set(xlabel=_AXES.get(against, against), ylabel="primal - dual", title="Certified gap")
-        right.legend()
+            middle.axhline(self.tol, color="grey", linestyle="--", label="tol")
+        middle.set(ylabel="primal - dual", title="Certified gap")
+        if len(axes) > 2:
+            axes[2].plot(x, self.held_out_loss, ".-", color="C2", label="held-out data")
+            axes[2].set(ylabel="mean task loss", title="Held-out loss")
+        for panel in axes:
+            panel.set_xlabel(_AXES.get(against, against))
+            panel.legend()
         self.axes_, self.figure_ = axes, left.figure
         return self

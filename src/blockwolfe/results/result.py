@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.markup import table
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status
@@ -88,6 +89,27 @@ class Result:
     def is_certified(self) -> bool:
         """Whether the gap is at most `tol` and valid: the oracle was exact, or proved bounds."""
         return self.status is Status.CERTIFIED
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Name and value of what a summary says of the run."""
+        certificate, counts = self.certificate, self.counts
+        bounds = f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"
+        return [
+            ("method", repr(self.method)),
+            *([("choice", self.note)] if self.note else []),
+            ("ending", f"{self.status.name}: {self.status.sentence}"),
+            ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g})"),
+            ("optimum", bounds),
+            (
+                "work",
+                f"{counts.visits:,} visits, {counts.effective_passes:.1f} effective passes, "
+                f"{self.seconds:.2f} s",
+            ),
+        ]
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return table([("lam", f"{self.lam:.6g}"), *self.rows()], caption="Result")
 
     def __repr__(self) -> str:
         return f"Result({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"

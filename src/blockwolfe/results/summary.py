@@ -14,22 +14,12 @@ __all__ = ["print_summary", "summary_rows"]
 
 def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
     """Name and value of each line of the summary."""
-    certificate, counts = result.certificate, result.counts
     n = problem.n_effective
     return [
         ("task", repr(problem.task)),
         ("problem", f"{len(problem)} blocks, {problem.n_features:,} weights"),
         ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
-        ("method", repr(result.method)),
-        *([("choice", result.note)] if result.note else []),
-        ("ending", f"{result.status.name}: {result.status.sentence}"),
-        ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {result.tol:.4g})"),
-        ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
-        (
-            "work",
-            f"{counts.visits:,} visits, {counts.effective_passes:.1f} effective passes, "
-            f"{result.seconds:.2f} s",
-        ),
+        *result.rows(),
     ]
 
 

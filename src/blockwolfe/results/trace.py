@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.markup import number, table
+from blockwolfe.optional import to_pandas, to_polars
+
 __all__ = ["Trace", "TraceRow"]
 
 _NAN = float("nan")
+
+# Columns of the table in notebooks with their digits, and how many rows from either end.
+_SHOWN = {
+    "passes": 9, "oracle_calls": 9, "certificate_calls": 9, "seconds": 4, "primal": 8, "dual": 8,
+    "gap": 4, "gap_estimate": 4, "held_out_loss": 4,
+}  # fmt: skip
+_SHOWN_ROWS = 6
 
 
 @dataclass(frozen=True)
@@ -112,9 +122,25 @@ class Trace:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame (pandas must be installed)."""
-        import pandas  # type: ignore[import-untyped]
+        return to_pandas(self.to_dict())
 
-        return pandas.DataFrame([asdict(row) for row in self._rows])
+    def to_polars(self) -> Any:
+        """A polars DataFrame (polars must be installed)."""
+        return to_polars(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """The first and the last rows, for notebooks."""
+        shown = list(range(len(self)))
+        if len(self) > 2 * _SHOWN_ROWS:
+            shown = [*shown[:_SHOWN_ROWS], *shown[-_SHOWN_ROWS:]]
+        rows = [
+            [number(getattr(self._rows[k], name), digits) for name, digits in _SHOWN.items()]
+            for k in shown
+        ]
+        caption = f"Trace: {len(self)} rows" + (
+            f", the first and last {_SHOWN_ROWS} shown" if len(shown) < len(self) else ""
+        )
+        return table(rows, [name.replace("_", " ") for name in _SHOWN], caption)
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} rows: {', '.join(self.columns)})"

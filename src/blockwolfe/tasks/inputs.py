@@ -22,6 +22,7 @@ __all__ = [
     "sequence_tokens",
     "split_masks",
     "table_tokens",
+    "taken",
 ]
 
 
@@ -56,6 +57,11 @@ def n_examples(X: Any, Y: Any) -> int:
 def positional(values: Any) -> Any:
     """What pandas indexes by label, as an array that is indexed by position."""
     return values.to_numpy() if hasattr(values, "iloc") else values
+
+
+def taken(values: Any, index: Any) -> Any:
+    """The examples with these numbers, of an array, a sparse matrix or a list."""
+    return values[index] if hasattr(values, "shape") else [values[i] for i in index]
 
 
 def _count(values: Any, name: str) -> int:

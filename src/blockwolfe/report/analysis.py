@@ -1,0 +1,111 @@
+"""Errors on held-out data: losses, labels that are confused, and the worst examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.data.conll import chunk_f1
+from blockwolfe.estimator import StructuredSVM
+from blockwolfe.markup import Html, element, number
+from blockwolfe.problem.evaluate import predict, task_losses
+from blockwolfe.report.confusion import ConfusionDisplay
+from blockwolfe.report.examples import outputs_of
+from blockwolfe.report.page import Page, facts, named_table
+from blockwolfe.tasks.inputs import positional
+
+__all__ = ["error_section"]
+
+MOST_LABELS = 40  # in the heat map
+N_WORST = 5
+
+
+def error_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
+    """Add the section on held-out data."""
+    X, Y = positional(X), positional(Y)
+    Y_hat = predict(svm.task_, X, svm.coef_)
+    losses = task_losses(svm.task_, Y, Y_hat)
+    numbers = [
+        ("mean task loss", number(float(losses.mean()))),
+        ("score (1 - loss)", number(1.0 - float(losses.mean()))),
+        ("examples without a mistake", f"{int((losses == 0).sum()):,} of {len(losses):,}"),
+    ]
+    confusion = None
+    if hasattr(svm.task_, "classes_"):
+        confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=svm.task_.classes_)
+        n_labels = int(confusion.matrix.sum())
+        numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
+        if _is_bio(confusion.labels):
+            chunks = chunk_f1([list(map(str, y)) for y in Y], [list(map(str, y)) for y in Y_hat])
+            precise = f"precision {chunks.precision:.4f}, recall {chunks.recall:.4f}"
+            numbers.append(("chunk F1", f"{chunks.f1:.4f} ({precise})"))
+    content: list[object] = [facts(numbers)]
+    if confusion is not None:
+        content.append(_confusion_part(page, confusion))
+    content.append(_worst(svm, X, Y, Y_hat, losses))
+    page.section("errors", "Errors on held-out data", *content)
+
+
+def _is_bio(labels: list[Any]) -> bool:
+    """Whether labels are tags of chunks: O, B-..., I-..., with at least one B."""
+    heads = {str(label).partition("-")[0] for label in labels}
+    return all(isinstance(label, str) for label in labels) and "B" in heads and heads <= set("BIO")
+
+
+def _confusion_part(page: Page, confusion: ConfusionDisplay) -> Html:
+    shown = _most_confused(confusion)
+    matrix = confusion.matrix[np.ix_(shown, shown)]
+    share = matrix / np.maximum(confusion.matrix.sum(axis=1)[shown], 1)[:, None]
+    title = "Confusion matrix"
+    if len(shown) < len(confusion.labels):
+        title += f" (the {len(shown)} labels with most mistakes of {len(confusion.labels)})"
+    figure = page.figure(
+        "confusion",
+        {
+            "title": f"{title}; shaded by share of the true label",
+            "labels": [str(confusion.labels[k]) for k in shown],
+            "values": matrix,
+            "shares": np.round(share, 4),
+            "rows": "true",
+            "columns": "predicted",
+            "unit": "count",
+        },
+    )
+    scores = [
+        (s.label, number(s.precision, 3), number(s.recall, 3), number(s.f1, 3), f"{s.support:,}")
+        for s in sorted(confusion.per_label(), key=lambda s: -s.support)
+    ]
+    pairs = [(a, b, f"{count:,}") for a, b, count in confusion.most_frequent(12)]
+    tables = element(
+        "div",
+        element("h3", "Each label"),
+        named_table(scores, ("label", "precision", "recall", "F1", "support"), "Each label"),
+        element("h3", "Most frequent mistakes") if pairs else "",
+        named_table(pairs, ("true", "predicted", "times"), "Most frequent mistakes"),
+    )
+    return element("div", figure, tables, class_="pair")
+
+
+def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
+    """Labels in their order; when they are too many, those with most mistakes."""
+    wrong = confusion.matrix - np.diag(np.diag(confusion.matrix))
+    mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)
+    return np.sort(np.argsort(-mistakes, kind="stable")[:MOST_LABELS])
+
+
+def _worst(svm: StructuredSVM, X: Any, Y: Any, Y_hat: Any, losses: np.ndarray) -> Html:
+    order = [int(i) for i in np.argsort(-losses, kind="stable")[:N_WORST] if losses[i] > 0]
+    if not order:
+        return element("p", "No example has a mistake.")
+    names = getattr(svm, "feature_names_in_", None)
+    parts = [
+        element(
+            "div",
+            element("p", f"Example {i}: loss {number(float(losses[i]))}"),
+            outputs_of(X[i], Y[i], Y_hat[i], names),
+            class_="example",
+        )
+        for i in order
+    ]
+    return element("div", element("h3", "The largest losses"), *parts)

@@ -1,0 +1,231 @@
+"""The report of a model: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from blockwolfe.errors import InputError
+from blockwolfe.estimator import StructuredSVM
+from blockwolfe.files import check_folder, write_atomically
+from blockwolfe.markup import Html, element, number, table
+from blockwolfe.problem.evaluate import predict, task_losses
+from blockwolfe.report.analysis import error_section
+from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
+from blockwolfe.report.examples import outputs_of
+from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.page import Page, facts, named_table, scrolling
+from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
+from blockwolfe.report.weight_names import largest_weights
+from blockwolfe.report.words import certificate_text, run_facts
+from blockwolfe.tasks.inputs import n_examples, positional, taken
+
+__all__ = ["write_report"]
+
+N_HARDEST = 8
+_LIBRARIES = ("blockwolfe", "numpy", "scipy", "numba", "scikit-learn")
+
+
+def write_report(
+    path: Any,
+    svm: StructuredSVM,
+    *,
+    train: Any = None,
+    held_out: Any = None,
+    command: Any = None,
+) -> Path:
+    """Write the report of a fitted estimator: one HTML file that opens offline.
+
+    Parameters
+    ----------
+    path : the file to write; it is replaced in one step.
+    svm : a fitted `StructuredSVM` or `StructuredSVMCV`, or a model that was loaded.
+    train : (X, Y) as in `fit`, to show the hardest training examples.
+    held_out : (X, Y) that were not trained on, for an analysis of the errors.
+    command : how this model was made, shown as it is: a string, or a list of arguments such as
+        `sys.argv`. By default the estimator in Python.
+
+    >>> import blockwolfe as bw, tempfile
+    >>> X, Y = [[0.0], [1.0], [2.0]], ["low", "high", "high"]
+    >>> svm = bw.StructuredSVM(lam=0.1).fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_report(folder + "/report.html", svm, train=(X, Y), held_out=(X, Y))
+    ...     "The optimum of the training problem lies between" in file.read_text()
+    True
+    """
+    if not isinstance(svm, StructuredSVM):
+        raise InputError(
+            f"svm is a {type(svm).__name__}; expected a fitted StructuredSVM or StructuredSVMCV."
+        )
+    check_is_fitted(svm, "coef_")
+    file = Path(path)
+    check_folder(file)
+    pairs = {"train": _pair("train", train), "held_out": _pair("held_out", held_out)}
+    _check_train(svm, pairs["train"])
+    text = _page(svm, pairs["train"], pairs["held_out"], command).render()
+    write_atomically(file, lambda opened: opened.write(text.encode()))
+    return file
+
+
+def _pair(name: str, given: Any) -> Any:
+    if given is None:
+        return None
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise InputError(f"{name} must be a pair (X, Y).")
+    n_examples(*given)
+    return given
+
+
+def _check_train(svm: StructuredSVM, train: Any) -> None:
+    n_blocks = len(svm.certificate_.block_gaps)
+    if train is not None and n_examples(*train) != n_blocks:
+        raise InputError(
+            f"train has {n_examples(*train)} examples, but the model was trained on {n_blocks}; "
+            "give the (X, Y) of fit, in the same order."
+        )
+
+
+def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any) -> Page:
+    kind, now = type(svm.task_).__name__, datetime.now(UTC)
+    title = f"{kind}: gap {number(svm.certificate_.gap, 3)}"
+    subtitle = f"Structured SVM, lam = {number(svm.lam_)}; written {now:%Y-%m-%d %H:%M} UTC"
+    page = Page(title, subtitle, "This file is complete in itself and loads nothing.")
+    page.section("summary", "Summary", facts(run_facts(svm)), certificate_text(svm))
+    _convergence_section(page, svm)
+    if hasattr(svm, "scores_") and hasattr(svm, "lams_"):
+        _lambda_section(page, svm)
+    if held_out is not None:
+        error_section(page, svm, *held_out)
+    if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
+        _hardest_section(page, svm, *train)
+    _weights_section(page, svm)
+    _settings_section(page, svm, command)
+    return page
+
+
+def _convergence_section(page: Page, svm: StructuredSVM) -> None:
+    options = (element("option", name, value=name) for name in AXES)
+    choice = element(
+        "div",
+        element("label", "Against ", for_="x-axis"),
+        element("select", *options, id="x-axis"),
+        class_="row",
+        hidden=True,  # until the script is there to hear it
+    )
+    figures = [page.figure(key, spec) for key, spec in convergence_figures(svm).items()]
+    certified = [row for row in svm.trace_ if row.gap == row.gap]
+    shown = certified if len(certified) <= 12 else [*certified[:4], *certified[-8:]]
+    rows: list[tuple[object, ...]] = [
+        (row.passes, number(row.seconds), number(row.primal, 8), number(row.dual, 8),
+         number(row.gap), number(row.held_out_loss))
+        for row in shown
+    ]  # fmt: skip
+    header = ("passes", "seconds", "primal", "dual", "gap", "held-out loss")
+    details = element(
+        "details",
+        element("summary", f"Full passes as a table ({len(shown)} of {len(certified)})"),
+        named_table(rows, header, "Full passes"),
+    )
+    curves = element("div", *figures, class_="pair")
+    page.section("convergence", "Convergence", choice, curves, details)
+
+
+def _lambda_section(page: Page, svm: Any) -> None:
+    text = (
+        f"{len(svm.lams_)} values of lambda were scored on {len(svm.scores_)} folds; "
+        f"{number(svm.lam_)} was chosen, with a mean score of {number(svm.best_score_)}."
+    )
+    figure = page.figure("lambdas", lambda_figure(svm))
+    page.section("lambda", "Choice of lambda", element("p", text), figure)
+
+
+def _hardest_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
+    gaps = BlockGapsDisplay.from_estimator(svm)
+    hardest = gaps.hardest(N_HARDEST)
+    X, Y = taken(positional(X), hardest), taken(positional(Y), hardest)
+    Y_hat = predict(svm.task_, X, svm.coef_)
+    losses = task_losses(svm.task_, Y, Y_hat)
+    names = getattr(svm, "feature_names_in_", None)
+    parts = [
+        element(
+            "div",
+            element(
+                "p",
+                f"Example {i}: block gap {number(gaps.gaps[i])} ({100 * gaps.share(i):.2g} % of "
+                f"the gap), loss {number(float(losses[k]))}",
+            ),
+            outputs_of(X[k], Y[k], Y_hat[k], names),
+            class_="example",
+        )
+        for k, i in enumerate(hardest)
+    ]
+    text = (
+        "The gap is a sum over the training examples. These have the largest shares: on them "
+        "further training would change most. Where a prediction is wrong it is shown with ✗."
+    )
+    page.section("hardest", "Hardest training examples", element("p", text), *parts)
+
+
+def _weights_section(page: Page, svm: StructuredSVM) -> None:
+    content: list[Html] = []
+    if has_transitions(svm):
+        transitions = TransitionsDisplay.from_estimator(svm)
+        spec = {
+            "title": "Transitions: blue follows gladly, red does not",
+            "labels": [str(label) for label in transitions.labels],
+            "values": transitions.weights,
+            "rows": "label",
+            "columns": "next label",
+            "unit": "weight",
+        }
+        content.append(page.figure("transitions", spec))
+    rows: list[tuple[object, ...]] = [
+        (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm)
+    ]
+    largest = named_table(rows, ("group", "feature", "label", "weight"), "Largest weights")
+    content.append(element("div", element("h3", "Largest weights"), largest))
+    page.section("weights", "Weights", element("div", *content, class_="pair"))
+
+
+def _settings_section(page: Page, svm: StructuredSVM, command: Any) -> None:
+    options = svm.get_params(deep=False)
+    settings = table([(name, element("code", repr(value))) for name, value in options.items()])
+    result = getattr(svm, "result_", None)
+    method = [("method used", repr(result.method)), ("why", result.note)] if result else []
+    used = table([(name, value) for name, value in method if value])
+    content = [
+        element("h3", "Reproduce"),
+        element("pre", element("code", _reproduction(svm, command))),
+        element("h3", "Settings"),
+        scrolling(settings, "Settings"),
+        scrolling(used, "Method") if method else "",
+        element("h3", "Versions"),
+        scrolling(table(_versions()), "Versions"),
+    ]
+    page.section("settings", "Settings and versions", *content)
+
+
+def _reproduction(svm: StructuredSVM, command: Any) -> str:
+    if command is None:
+        made = BaseEstimator.__repr__(svm, N_CHAR_MAX=4000)
+        return f"import blockwolfe as bw\n\nsvm = bw.{made}\nsvm.fit(X, Y)"
+    return command if isinstance(command, str) else shlex.join(map(str, command))
+
+
+def _versions() -> list[tuple[str, str]]:
+    rows = [("Python", platform.python_version()), ("system", platform.platform())]
+    for name in _LIBRARIES:
+        try:
+            rows.append((name, version(name)))
+        except PackageNotFoundError:  # run from a source tree
+            rows.append((name, "not installed"))
+    return rows

@@ -1,0 +1,75 @@
+"""The certificate and the run in plain words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from blockwolfe.estimator import StructuredSVM
+from blockwolfe.markup import Html, element, joined, number
+from blockwolfe.results.result import Result
+
+__all__ = ["certificate_text", "run_facts"]
+
+
+def is_certified(svm: StructuredSVM) -> bool:
+    """Whether an exact full pass has shown a gap of at most tol."""
+    certificate = svm.certificate_
+    return bool(certificate.exact and certificate.gap <= svm.tol)
+
+
+def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
+    """The numbers that one looks for first; the same for a loaded model as for a fitted one."""
+    certificate, last = svm.certificate_, svm.trace_[-1]
+    n_blocks = len(certificate.block_gaps)
+    calls = last.oracle_calls + last.certificate_calls
+    n_used = int((svm.coef_ != 0).sum())
+    return [
+        (f"gap ({certificate.kind})", number(certificate.gap)),
+        ("lam", number(svm.lam_)),
+        ("training examples", f"{n_blocks:,}"),
+        (f"weights ({n_used:,} not zero)", f"{len(svm.coef_):,}"),
+        (f"passes ({calls / n_blocks:.1f} effective)", f"{last.passes:,}"),
+        ("seconds", f"{last.seconds:.3g}"),
+    ]
+
+
+def certificate_text(svm: StructuredSVM) -> Html:
+    """What was proved, what it means, and what to do where nothing was."""
+    certificate = svm.certificate_
+    if math.isnan(certificate.gap):
+        parts = ["No full pass was made, so nothing is known about how far the optimum is."]
+    elif not certificate.exact:
+        parts = [
+            f"The decoder of this task is not exact. By estimates the optimum lies between "
+            f"{certificate.dual:.8g} and {certificate.primal:.8g}; these are estimates, and "
+            "nothing is certified."
+        ]
+    else:
+        parts = _proved(certificate)
+    return joined([*(element("p", part) for part in parts), _ending(svm)])
+
+
+def _proved(certificate: Any) -> list[str]:
+    gap, primal, dual = certificate.gap, certificate.primal, certificate.dual
+    share = f" ({100 * gap / primal:.2g} % of it)" if primal > 0.0 else ""
+    distance = math.sqrt(2.0 * gap / certificate.lam)
+    return [
+        f"The optimum of the training problem lies between {dual:.8g} (dual) and {primal:.8g} "
+        f"(primal). The weights of this model have the value {primal:.8g}, so no other weights "
+        f"can be better by more than the gap, {gap:.4g}{share}.",
+        "This is proved, not estimated: at the end the exact decoder was called once for every "
+        "training example, all at these weights, and the two numbers follow from its answers. "
+        f"The weights are within {distance:.3g} of the best ones (in Euclidean distance).",
+    ]
+
+
+def _ending(svm: StructuredSVM) -> Html:
+    result: Result | None = getattr(svm, "result_", None)
+    if is_certified(svm):
+        ending = element("span", "Certified", class_="good")
+        return element("p", ending, f": the gap is at most tol = {number(svm.tol)}.")
+    ending = element("span", "Not certified", class_="bad")
+    why = f" {result.status.sentence} {result.remedy}" if result is not None else ""
+    asked = f": a gap of at most tol = {number(svm.tol)} was asked for.{why}"
+    return element("p", ending, asked, class_="note")
