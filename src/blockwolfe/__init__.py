@@ -43,6 +43,8 @@ from blockwolfe.report.alignments import AlignmentDisplay
 from blockwolfe.report.comparisons import ComparisonDisplay
 from blockwolfe.report.confusion import ConfusionDisplay
 from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.html import write_report
 from blockwolfe.report.labellings import LabellingDisplay
 from blockwolfe.report.multilabel import LabelPairsDisplay
 from blockwolfe.report.parses import ParseDisplay
@@ -50,10 +52,6 @@ from blockwolfe.report.paths import PathDisplay
 from blockwolfe.report.poses import PoseDisplay
 from blockwolfe.report.programs import SelectionDisplay
 from blockwolfe.report.segmentation import SegmentationDisplay
-from blockwolfe.report.gaps import BlockGapsDisplay
-from blockwolfe.report.html import write_report
-from blockwolfe.report.parses import ParseDisplay
-from blockwolfe.report.paths import PathDisplay
 from blockwolfe.report.transitions import TransitionsDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
