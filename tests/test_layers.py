@@ -21,12 +21,14 @@ LAYERS = [
     ["problem"],
     ["results"],
     ["methods"],
-    ["estimator", "store", "comparison", "compare"],
+    ["estimator", "store", "comparison", "compare_methods"],
     ["path"],
     ["report"],
     ["datasets"],
+    ["public"],
     ["__init__"],
     ["demo"],
+    ["cli", "__main__"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
