@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from blockwolfe.errors import DataNotFoundError, InputError
 
-__all__ = ["cache_folder", "check_content", "find_file", "unpacked"]
+__all__ = ["cache_folder", "check_content", "find_file", "unpack", "unpacked"]
 
 ENVIRONMENT = "BLOCKWOLFE_DATA"
 
@@ -152,7 +152,15 @@ def unpacked(path: Path) -> bytes:
     ...     unpacked(path)
     b'text'
     """
-    content = path.read_bytes()
+    return unpack(path.read_bytes(), path)
+
+
+def unpack(content: bytes, path: str | os.PathLike[str]) -> bytes:
+    """The same of bytes that are there already; `path` names them in errors.
+
+    >>> unpack(gzip.compress(b"text"), "-")
+    b'text'
+    """
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:
