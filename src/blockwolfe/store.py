@@ -73,8 +73,11 @@ _KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
-def save(svm: StructuredSVM, path: Any) -> None:
+def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> None:
     """Write a fitted estimator; callbacks, checkpoints and generators are not kept.
+
+    `extra` is a dict of what else belongs to the model, JSON values and arrays (dicts of them too);
+    `load` gives it back as `extra_`.
 
     >>> import blockwolfe as bw, tempfile
     >>> svm = bw.StructuredSVM(lam=1.0).fit([[0.0], [1.0]], [0, 1])
@@ -97,6 +100,7 @@ def save(svm: StructuredSVM, path: Any) -> None:
         "task": task,
         "lam": svm.lam_,
         "certificate": certificate,
+        "extra": _without_arrays(extra or {}, "extra", arrays),
     }
     write_archive(Path(path), MODEL, header, arrays)
 
@@ -120,8 +124,35 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     columns = {name: arrays[f"trace_{name}"] for name in Trace.columns if f"trace_{name}" in arrays}
     svm.trace_ = Trace.from_dict(columns)
     svm.n_iter_ = int(svm.trace_[-1].passes)
+    svm.extra_ = _with_arrays(header.get("extra", {}), "extra", arrays)
     svm._copy_from_task()
     return svm
+
+
+def _without_arrays(values: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A dict for the header: arrays go into `arrays`, and None stands for them."""
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        inside = f"{place}.{name}"
+        if isinstance(value, dict):
+            kept[name] = _without_arrays(value, inside, arrays)
+        elif isinstance(value, np.ndarray):
+            kept[name], arrays[inside] = None, value
+        else:
+            kept[name] = value
+    return kept
+
+
+def _with_arrays(kept: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The other way."""
+    values: dict[str, Any] = {}
+    for name, value in kept.items():
+        inside = f"{place}.{name}"
+        if isinstance(value, dict):
+            values[name] = _with_arrays(value, inside, arrays)
+        else:
+            values[name] = arrays.get(inside, value)
+    return values
 
 
 _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack")

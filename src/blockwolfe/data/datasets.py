@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.conll import ChunkFeatures, Row, read_columns
+from blockwolfe.data.conll import ChunkFeatures, read_columns
 from blockwolfe.data.fetch import check_content, find_file, unpacked
+from blockwolfe.data.templates import Row
 from blockwolfe.errors import InputError, unknown_option
 
 __all__ = ["Dataset", "load_conll2000", "load_ocr"]
