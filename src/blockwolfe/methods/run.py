@@ -200,6 +200,7 @@ _SAVED = (
     "gap",
     "total_gap",
     "staleness",
+    "hinge",
     "longest",
     "last_visit",
     "tally",

@@ -11,9 +11,9 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.graphs import check_graphs, edge_tokens, node_tokens, read_ends
-from blockwolfe.tasks.inputs import n_positions
-from blockwolfe.tasks.labels import encode, find, find_classes, flatten
-from blockwolfe.tasks.losses import CostMatrix, Loss, ZeroOne, as_loss
+from blockwolfe.tasks.inputs import checked_mask, n_positions
+from blockwolfe.tasks.labels import encode, find_classes, flatten
+from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["LabellingTask"]
@@ -98,21 +98,9 @@ class LabellingTask(PartTask):
         if all(x.allowed is None for x in X):
             return []
         n_labels = len(self.classes_)
-        masks = []
-        for i, x in enumerate(X):
-            allowed = np.ones((n_nodes[i], n_labels), dtype=np.bool_)
-            if x.allowed is not None:
-                allowed = np.asarray(x.allowed)
-            if allowed.dtype != np.bool_ or allowed.shape != (n_nodes[i], n_labels):
-                raise InputError(
-                    f"X[{i}].allowed is {allowed.dtype} of shape {allowed.shape}; expected bool "
-                    f"of shape ({n_nodes[i]}, {n_labels}): a row per node, a column per label."
-                )
-            if not allowed.any(axis=1).all():
-                t = int(np.flatnonzero(~allowed.any(axis=1))[0])
-                raise InputError(f"X[{i}].allowed forbids every label at node {t}.")
-            masks.append(allowed)
-        return masks
+        return [
+            checked_mask(x.allowed, (int(n_nodes[i]), n_labels), i, "node") for i, x in enumerate(X)
+        ]
 
     def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
         """True labels as numbers, after checking them against X."""
@@ -167,11 +155,7 @@ class LabellingTask(PartTask):
         (truth, offset), (guess, guess_offset) = flatten(Y), flatten(Y_hat)
         if not np.array_equal(offset, guess_offset):
             raise InputError("Y and Y_hat differ in their numbers of nodes.")
-        known, is_known = find(truth, self.classes_)
-        if isinstance(self.loss_, CostMatrix):
-            encode(truth, self.classes_, offset)  # no cost is defined for an unknown label
-        cost = np.where(is_known, self.cost_[known, encode(guess, self.classes_, offset)], 1.0)
-        return np.add.reduceat(cost, offset[:-1]) * self.loss_.scale(np.diff(offset))
+        return label_losses(truth, guess, offset, self.classes_, self.cost_, self.loss_)
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every labelling of x, for checks on small problems."""

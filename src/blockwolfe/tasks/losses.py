@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.tasks.labels import encode, find
 
-__all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss"]
+__all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss", "label_losses"]
 
 
 class Loss(BaseEstimator):
@@ -99,6 +100,22 @@ class CostMatrix(Loss):
                 "task_loss: costs must be finite and >= 0, with zeros on the diagonal."
             )
         return costs
+
+
+def label_losses(
+    truth: np.ndarray,
+    guess: np.ndarray,
+    offset: np.ndarray,
+    classes: np.ndarray,
+    cost: np.ndarray,
+    loss: Loss,
+) -> np.ndarray:
+    """Losses of examples whose labels lie end to end; a label unknown to training is missed."""
+    known, is_known = find(truth, classes)
+    if isinstance(loss, CostMatrix):
+        encode(truth, classes, offset)  # no cost is defined for an unknown label
+    costs = np.where(is_known, cost[known, encode(guess, classes, offset)], 1.0)
+    return np.asarray(np.add.reduceat(costs, offset[:-1]) * loss.scale(np.diff(offset)))
 
 
 _NAMED = {"zero_one": ZeroOne, "hamming": Hamming}
