@@ -96,11 +96,15 @@ class TrainingProgress:
         gap = f"{self._gaps[-1]:.3g}" if self._gaps else "not yet known"
         calls = row.oracle_calls + row.certificate_calls
         text = (
-            f"pass {row.passes}  gap {gap} (tol {self.tol:g})  primal {self._primal:.6g}  "
-            f"dual {row.dual:.6g}  {calls:,} oracle calls"
+            f"pass {row.passes}  gap {gap} (tol {self.tol:g})  {self._bounds(row)}  "
+            f"{calls:,} oracle calls"
         )
         left = seconds_left(self._seconds, self._gaps, self.tol)
         return text if math.isnan(left) else f"{text}  about {_duration(left)} left"
+
+    def _bounds(self, row: Any) -> str:
+        values = {"primal": self._primal, "dual": row.dual}
+        return "  ".join(f"{k} {v:.6g}" for k, v in values.items() if not math.isnan(v))
 
 
 def _duration(seconds: float) -> str:
