@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 	touch $@
 
 demo: $(STAMP)   ## train on handwritten digit strings, print the certificate, draw the report
-	$(BIN)/python -m blockwolfe.demo
+	$(BIN)/blockwolfe demo
 
 lint: $(STAMP)   ## ruff and mypy
 	$(BIN)/ruff check .

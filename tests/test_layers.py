@@ -3,6 +3,9 @@
 import ast
 import doctest
 import inspect
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +109,16 @@ def test_public_names_are_listed():
         assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)
+
+
+def test_importing_the_package_is_cheap_and_complete():
+    """Names are loaded when the first is asked for, also after a module of the package was."""
+    code = (
+        "import blockwolfe.compare_methods\n"
+        "import blockwolfe as bw\n"
+        "assert 'solve' in dir(bw) and callable(bw.compare) and bw.tasks.Chain\n"
+        "assert not hasattr(bw, 'nothing')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+    code = "import sys, blockwolfe; assert not {'numba', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)

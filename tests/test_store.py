@@ -165,3 +165,17 @@ def test_saving_before_fitting_and_into_a_missing_folder(tmp_path):
     svm, _ = chain_model()
     with pytest.raises(bw.InputError, match="folder .* does not exist"):
         svm.save(tmp_path / "no" / "m.npz")
+
+
+def test_what_else_belongs_to_a_model(tmp_path):
+    from blockwolfe.store import save
+
+    svm, _ = chain_model()
+    extra = {"a": 1, "inside": {"names": np.array(["x", "y"]), "b": [1, 2]}}
+    save(svm, tmp_path / "m.npz", extra)
+    back = bw.load(tmp_path / "m.npz").extra_
+    assert back["a"] == 1
+    assert back["inside"]["b"] == [1, 2]
+    assert back["inside"]["names"].tolist() == ["x", "y"]
+    svm.save(tmp_path / "m.npz")
+    assert bw.load(tmp_path / "m.npz").extra_ == {}

@@ -12,11 +12,9 @@ import typer
 
 import blockwolfe
 from blockwolfe.cli import check, data, explore, inspect, predict, train
-from blockwolfe.cli.showing import BROKEN, INTERRUPTED, OK, WRONG, note
+from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note
 
 __all__ = ["app", "main"]
-
-_BROKEN_PIPE = 141  # as a shell says it: 128 + SIGPIPE
 
 app = typer.Typer(
     name="blockwolfe",
@@ -98,15 +96,17 @@ def run(arguments: list[str], is_debug: bool = False) -> int:
         status = command.main(arguments, prog_name="blockwolfe", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else OK
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader has gone away: `| head`
         _forget_output()
-        return _BROKEN_PIPE
+        return NOT_REACHED
     except (KeyboardInterrupt, typer.Abort):
-        note("interrupted: nothing was written.")
+        note("interrupted.")
         return INTERRUPTED
     except Exception as error:
         if is_debug:
             traceback.print_exc()
+        if type(error).__name__ == "NoArgsIsHelpError":  # help has been printed instead
+            return WRONG
         status, text = _explained(error)
         note(f"error: {text}")
         _forget_output()

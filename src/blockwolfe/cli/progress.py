@@ -47,9 +47,9 @@ class TrainingProgress:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._progress = Progress(
             SpinnerColumn(),
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}"),
+            BarColumn(bar_width=10),
             TimeElapsedColumn(),
+            TextColumn("{task.description}"),
             console=self._console,
             transient=True,
             disable=is_quiet or not self._console.is_terminal,
@@ -93,14 +93,16 @@ class TrainingProgress:
         return {"total": way, "completed": way - math.log(max(self._gaps[-1] / self.tol, 1.0))}
 
     def _text(self, row: Any) -> str:
-        gap = f"{self._gaps[-1]:.3g}" if self._gaps else "not yet known"
-        calls = row.oracle_calls + row.certificate_calls
-        text = (
-            f"pass {row.passes}  gap {gap} (tol {self.tol:g})  primal {self._primal:.6g}  "
-            f"dual {row.dual:.6g}  {calls:,} oracle calls"
-        )
+        """What matters most comes first: a narrow terminal cuts the end off."""
         left = seconds_left(self._seconds, self._gaps, self.tol)
-        return text if math.isnan(left) else f"{text}  about {_duration(left)} left"
+        values = {"gap": f"{self._gaps[-1]:.3g}" if self._gaps else "not yet known"}
+        values["left"] = "?" if math.isnan(left) else _duration(left)
+        for name, bound in (("primal", self._primal), ("dual", row.dual)):
+            if not math.isnan(bound):
+                values[name] = f"{bound:.5g}"
+        told = "  ".join(f"{name} {value}" for name, value in values.items())
+        calls = row.oracle_calls + row.certificate_calls
+        return f"{told}  {calls:,} oracle calls  pass {row.passes}"
 
 
 def _duration(seconds: float) -> str:

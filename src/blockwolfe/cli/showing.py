@@ -54,14 +54,15 @@ def show(as_json: bool, numbers: dict[str, Any], *shown: Any) -> None:
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
-    """A table; numbers with up to six digits."""
-    from rich.markup import escape
+    """A table with a line above it; numbers with up to six digits."""
+    from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
-    made = Table(*header, title=title, title_justify="left", show_header=any(header))
+    made = Table(*header, show_header=any(header))
     for row in rows:
-        made.add_row(*(escape(_text(cell)) for cell in row))
-    return made
+        made.add_row(*(Text(_text(cell)) for cell in row))
+    return Group(Text(title), made) if title else made
 
 
 def _text(cell: Any) -> str:

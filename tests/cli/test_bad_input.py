@@ -1,0 +1,213 @@
+"""What goes wrong is one clear line on standard error, without a traceback."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from blockwolfe.store import load
+from command_line import columns, program
+
+
+def only_line(done, status=2):
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_missing_file(tmp_path):
+    done = program("train", "chain", tmp_path / "none.txt", "-o", tmp_path / "m.npz")
+    assert only_line(done) == f"blockwolfe: error: {tmp_path / 'none.txt'} does not exist."
+    assert not list(tmp_path.iterdir())
+
+
+def test_malformed_line_is_shown_with_its_number(tmp_path):
+    (tmp_path / "bad.txt").write_text("the DT B-NP\ncat NN\n")
+    done = program("train", "chain", tmp_path / "bad.txt", "-o", tmp_path / "m.npz")
+    assert "line 2 of" in only_line(done)
+    assert "is 'cat NN' with 2 columns; expected 3" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "content", "message"),
+    [
+        ("chain", "a.hmm", "1 qid:1 1:1\n2 qid:1 3:1 2:1\n", "line 2 of .* is '2 qid:1 3:1 2:1'"),
+        ("chain", "a.hmm", "1 1:1\n", "has no qid"),
+        ("multiclass", "a.svm", "1 1:x\n", "line 1 of .* is '1 1:x'"),
+        ("chain", "a.jsonl", '{"tokens": []\n', "line 1 of .* a JSON object"),
+        ("chain", "a.jsonl", '{"tokens": [{"w": "a"}]}\n', 'with "tokens" and "labels"'),
+        ("chain", "a.npz", "hello", "is not an npz file"),
+        ("chain", "a.txt", "", "has no sequences"),
+        ("chain", "a.txt", "word\n", "has one column"),
+        ("chain", "a.xyz", "word\n", "cannot be told from its name; say --format columns"),
+        ("parsing", "a.conllu", "1\tHi\n", "line 1 of .* with 2 columns; expected 10"),
+    ],
+)
+def test_malformed_files(inside, tmp_path, task, name, content, message):
+    import re
+
+    (tmp_path / name).write_text(content)
+    done = inside("train", task, tmp_path / name, "-o", tmp_path / "m.npz")
+    assert re.search(message, only_line(done)), done.stderr
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_unknown_label_at_evaluation(trained, tmp_path):
+    (tmp_path / "new.txt").write_text(columns(2).replace("B-VP", "B-XP"))
+    done = program("evaluate", trained.model, tmp_path / "new.txt", "--json")
+    assert "2 labels that the model does not know ('B-XP')" in only_line(done, status=0)
+    assert json.loads(done.stdout)["accuracy"] == pytest.approx(5 / 6)
+
+
+def test_wrong_number_of_columns(inside, trained, tmp_path):
+    (tmp_path / "one.txt").write_text("cat\n")
+    assert "has 1 columns; expected 2" in only_line(
+        inside("predict", trained.model, tmp_path / "one.txt")
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--method", "sgd"], "method='sgd' is not known; valid: 'auto'"),
+        (["--lam", "-1"], "lam"),
+        (["--lam", "x"], "Invalid value for '--lam'"),
+        (["--lam", "1", "--C", "1"], "lam=1.0 and C=1.0 are both given"),
+        (["--tol", "-1"], "tol"),
+        (["--seed", "-3"], "random_state"),
+        (["--format", "xml"], "format='xml' is not known; valid: 'columns'"),
+        (["--format", "conllu"], "does not fit this task"),
+        (["--template", "word[0]"], "'word[0]' is not an item"),
+        (["--template", "c7[0]"], "c7[0] is column 7, but there are columns 0..1"),
+        (["--set", "colour=red"], "set='colour' is not known"),
+        (["--set", "bias"], "must be name=value"),
+        (["--cv", "1"], "cv=1 must be at least 2"),
+        (["--cv", "3", "--lam", "1"], "--lam has no meaning with --cv"),
+        (["--lams", "1,2"], "--lams has no meaning without --cv"),
+        (["--config", "none.toml"], "none.toml cannot be read"),
+        (["--speed", "3"], "No such option: --speed"),
+    ],
+)
+def test_option_values(inside, corpus, tmp_path, option, message):
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *option)
+    assert message in only_line(done)
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_task_in_a_process_and_with_debug(corpus, tmp_path):
+    arguments = ["train", "chian", corpus / "train.txt", "-o", tmp_path / "m.npz"]
+    assert "TASK='chian' is not known; valid: 'chain'" in only_line(program(*arguments))
+    done = program(*arguments, "--debug")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("blockwolfe: error: TASK='chian'")
+
+
+@pytest.mark.parametrize("place", ["none/m.npz", "file.txt/m.npz", "folder"])
+def test_output_that_cannot_be_written_is_refused_before_training(inside, corpus, tmp_path, place):
+    (tmp_path / "file.txt").write_text("")
+    (tmp_path / "folder").mkdir()
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / place)
+    assert f"cannot write {tmp_path / place}" in only_line(done)
+
+
+def test_device_as_model(corpus):
+    done = program("train", "chain", corpus / "train.txt", "-o", "/dev/full")
+    assert "/dev/full: it is not a regular file" in only_line(done)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder(inside, corpus, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "locked" / "m.npz")
+    assert "is read-only" in only_line(done)
+
+
+def test_disk_that_fills_up_leaves_no_half_model(corpus, trained, tmp_path):
+    """No file may grow beyond 2000 bytes, as on a disk that is nearly full."""
+    model = tmp_path / "m.npz"
+    done = program(
+        *["train", "chain", corpus / "train.txt", "-o", model, "--lam", "0.05", "--tol", "0.01"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert f"the model cannot be written to {model}" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disk_under_predictions(inside, trained, corpus):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "blockwolfe", "predict", trained.model, corpus / "raw.txt"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "blockwolfe: error: predictions cannot be written to standard output: "
+        "No space left on device."
+    ]
+    done = inside("predict", trained.model, corpus / "raw.txt", "-o", "/dev/full")
+    assert "written to /dev/full: No space left on device" in only_line(done)
+
+
+def test_reader_that_goes_away(trained, corpus):
+    command = f"{sys.executable} -m blockwolfe predict {trained.model} {corpus / 'raw.txt'}"
+    script = f"set -o pipefail; {command} | true; echo $?"
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.stdout.strip() in ("0", "1")
+    assert not done.stderr
+
+
+def test_interrupted_training_can_go_on(tmp_path):
+    model, kept = tmp_path / "m.npz", tmp_path / "run.npz"
+    command = ["train", "chain", "dataset:digit-strings/train", "-o", str(model)]
+    command += ["--method", "fw", "--lam", "1e-4", "--max-passes", "10000000", "--json"]
+    command += ["--checkpoint", str(kept), "--checkpoint-every", "0.1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "blockwolfe", *command, "--tol", "1e-12"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    deadline = time.monotonic() + 300
+    while not kept.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 130, errors
+    said = errors.splitlines()[-1]
+    assert said == (
+        f"blockwolfe: interrupted: the model so far is in {model}; the same command goes on "
+        f"from {kept}."
+    )
+    assert "Traceback" not in errors
+    before = json.loads(output)
+    assert before["status"] == "INTERRUPTED"
+    assert load(model).certificate_.gap == pytest.approx(before["gap"])
+    done = program(*command, "--tol", str(1.01 * before["gap"]))
+    assert done.returncode == 0, done.stderr
+    after = json.loads(done.stdout)
+    assert after["passes"] >= before["passes"] > 0
+    assert after["gap"] <= 1.01 * before["gap"]
+
+
+def test_other_files_as_models(inside, corpus, tmp_path):
+    (tmp_path / "text.npz").write_text("hello")
+    assert "is not a blockwolfe model" in only_line(
+        inside("predict", tmp_path / "text.npz", corpus / "raw.txt")
+    )
+    assert "does not exist" in only_line(inside("inspect", tmp_path / "none.npz"))
