@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from common import machine, ocr, options, publish, table, timed, warm_up
+from cut_quality import scaled
 
 import blockwolfe as bw
 
@@ -51,10 +52,9 @@ def grid_row(problem: bw.Problem, label: str, eps: float, warm_start: str | None
 
 
 def horses(home: Any) -> bw.Problem:
-    """Weizmann horses as a cut task, features scaled as in cut_quality.py."""
-    from cut_quality import horses_problem
-
-    return horses_problem(home)
+    """Weizmann horses as a cut task (edge weights >= 0), features scaled as in cut_quality.py."""
+    train, test = (bw.datasets.load_horses(split, home) for split in ("train", "test"))
+    return bw.Problem(bw.tasks.Cut(), scaled(train, test)[0], train.Y)
 
 
 def main() -> None:

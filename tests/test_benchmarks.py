@@ -47,12 +47,20 @@ def test_the_cache_saves_slow_calls():
     assert number(cached["calls"]) < number(without["calls"])
 
 
+def test_message_passing_misses_little():
+    pytest.importorskip("pytoulbar2")
+    (row,) = table_of("graph_speed.py", "--sizes", 4, "--strengths", 0.2, "--repetitions", 2)
+    assert number(row["missed"]) < 0.01
+    assert number(row["toulbar2 ms"]) > 0
+
+
 @pytest.mark.parametrize(
     ("script", "arguments", "n_lines"),
     [
         ("ocr_small_table.py", ["--methods", "bcfw+gap", "auto", "--lam", 0.01], 2),
         ("large_table.py", ["--sets", "ocr", "--methods", "bcfw", "--no-crfsuite"], 2),
         ("threads_table.py", ["--repetitions", 1, "--method", "bcfw"], 2),
+        ("graph_quality.py", ["--edges", "none", "directed", "--lam", 0.1], 2),
     ],
 )
 def test_tables_of_real_data(data_home, script, arguments, n_lines):

@@ -21,12 +21,14 @@ LAYERS = [
     ["problem"],
     ["results"],
     ["methods"],
-    ["sklearn_callbacks", "estimator", "store", "comparison", "compare"],
+    ["sklearn_callbacks", "estimator", "store", "comparison", "compare_methods"],
     ["path"],
     ["report", "integrations"],
     ["datasets"],
+    ["public"],
     ["__init__"],
     ["demo"],
+    ["cli", "__main__"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -9,6 +9,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 import blockwolfe as bw
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.tasks.toy import toy_problem
 from blockwolfe.tasks.vectors import dense_features
 
@@ -104,6 +105,36 @@ def _sparse_chain():
     return bw.Problem(_chain(), [sp.csr_array(x) for x in X], Y)
 
 
+def tree_data(n=8, n_labels=3, n_features=3, largest=4, seed=0):
+    """Trees and forests with edge features."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_labels, n_features))
+    X, Y = [], []
+    for i in range(n):
+        y = rng.integers(n_labels, size=1 + i % largest)
+        edges = [(int(rng.integers(t)), t) for t in range(1, len(y)) if rng.random() < 0.8]
+        edges = np.array(edges, dtype=int).reshape(-1, 2)
+        nodes = means[y] + rng.normal(size=(len(y), n_features))
+        X.append(bw.tasks.Graph(nodes, edges, rng.normal(size=(len(edges), 2))))
+        Y.append(y)
+    return X, Y
+
+
+def matching_data(n=8, largest=3, seed=0):
+    """All links between two small sides; the truth is a matching of some of them."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for i in range(n):
+        shape = (1 + i % largest, 1 + (i // 2) % largest)
+        size = int(rng.integers(0, min(shape) + 1))
+        links = np.stack([rng.permutation(side)[:size] for side in shape], axis=1)
+        features = rng.normal(size=(shape[0] * shape[1], 3))
+        features[links[:, 0] * shape[1] + links[:, 1]] += 1.0
+        X.append(bw.tasks.Links(features, None, shape))
+        Y.append(links)
+    return X, Y
+
+
 PROBLEMS = {
     "multiclass-dense": lambda: bw.Problem(bw.tasks.Multiclass(), *multiclass_data()),
     "multiclass-sparse": lambda: bw.Problem(
@@ -126,6 +157,8 @@ PROBLEMS = {
     "chain-unnormalised": lambda: bw.Problem(
         _chain(task_loss=bw.tasks.Hamming(normalize=False, class_weight={0: 2.0})), *chain_data()
     ),
+    "tree": lambda: bw.Problem(bw.tasks.Tree(3), *tree_data()),
+    "matching": lambda: bw.Problem(bw.tasks.Matching(), *matching_data()),
     "toy-jitted": _toy,
     "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
     "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),
@@ -175,10 +208,11 @@ def enumerated_primal(problem, w, lam):
     return lam / 2 * np.dot(w, w) + np.dot(problem.weight, hinges)
 
 
-def enumerated_optimum(problem, lam, bounds=None):
+def enumerated_optimum(problem, lam, bounds=None, terms_of=hinge_terms):
     """The optimum of (1), w within bounds, as a quadratic program over (w, slacks)."""
     n, d = len(problem), problem.n_features
-    terms = [(i, psi, loss) for i in range(n) for psi, loss in hinge_terms(problem, i)]
+    bounds = box_of(bounds, problem.task, d)
+    terms = [(i, psi, loss) for i in range(n) for psi, loss in terms_of(problem, i)]
     # loss - <w, psi> - xi_i <= 0
     A = np.zeros((len(terms), d + n))
     b = np.array([loss for _, _, loss in terms])
@@ -193,7 +227,7 @@ def enumerated_optimum(problem, lam, bounds=None):
 
     w, slack = np.zeros(d), b.max()
     box = None
-    if bounds is not None:
+    if len(bounds[0]):
         w, slack = np.clip(w, *bounds), b.max() + 1.0  # (w = 0 may be outside)
         box = scipy.optimize.Bounds(
             np.concatenate([bounds[0], np.full(n, -np.inf)]),

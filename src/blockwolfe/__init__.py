@@ -7,112 +7,29 @@
 True
 """
 
-from blockwolfe import datasets, structures, tasks
-from blockwolfe.compare import compare
-from blockwolfe.comparison import Comparison
-from blockwolfe.data.vectorizer import TokenVectorizer
-from blockwolfe.errors import (
-    BlockwolfeError,
-    DataNotFoundError,
-    InputError,
-    MissingLibraryError,
-    ModelFileError,
-    NotCertifiedWarning,
-    OptionError,
-    OracleError,
-)
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
-from blockwolfe.methods.caches import Cache
-from blockwolfe.methods.checkpoint import Checkpoint
-from blockwolfe.methods.events import Event
-from blockwolfe.methods.samplers import Cyclic, GapSampling, MaxGap, Permutation, Uniform
-from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
-from blockwolfe.methods.solve import solve
-from blockwolfe.methods.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
-from blockwolfe.path.cv import StructuredSVMCV
-from blockwolfe.path.grid import solve_grid
-from blockwolfe.path.result import Breakpoint, Path, load_path
-from blockwolfe.path.solve import solve_path
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.checks import TaskReport, check_task
-from blockwolfe.problem.problem import Problem, certify
-from blockwolfe.problem.state import State
-from blockwolfe.report.comparisons import ComparisonDisplay
-from blockwolfe.report.confusion import ConfusionDisplay
-from blockwolfe.report.displays import ConvergenceDisplay
-from blockwolfe.report.gaps import BlockGapsDisplay
-from blockwolfe.report.html import write_report
-from blockwolfe.report.parses import ParseDisplay
-from blockwolfe.report.paths import PathDisplay
-from blockwolfe.report.transitions import TransitionsDisplay
-from blockwolfe.results.result import Counts, Result
-from blockwolfe.results.status import Status
-from blockwolfe.results.trace import Trace, TraceRow
-from blockwolfe.store import load
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BCFW",
-    "FW",
-    "Auto",
-    "Away",
-    "BestOf",
-    "BlendedPairwise",
-    "BlockGapsDisplay",
-    "BlockwolfeError",
-    "Breakpoint",
-    "Cache",
-    "Certificate",
-    "Checkpoint",
-    "Comparison",
-    "ComparisonDisplay",
-    "ConfusionDisplay",
-    "ConvergenceDisplay",
-    "Corrective",
-    "Counts",
-    "Cyclic",
-    "DataNotFoundError",
-    "Event",
-    "FrankWolfe",
-    "GapSampling",
-    "InputError",
-    "MLflowCallback",
-    "MaxGap",
-    "MissingLibraryError",
-    "ModelFileError",
-    "NotCertifiedWarning",
-    "OptionError",
-    "OracleError",
-    "Pairwise",
-    "ParseDisplay",
-    "Path",
-    "PathDisplay",
-    "Permutation",
-    "Problem",
-    "Result",
-    "State",
-    "Status",
-    "StructuredSVM",
-    "StructuredSVMCV",
-    "TaskReport",
-    "TensorBoardCallback",
-    "TokenVectorizer",
-    "Trace",
-    "TraceRow",
-    "TransitionsDisplay",
-    "Uniform",
-    "certify",
-    "check_task",
-    "compare",
-    "datasets",
-    "load",
-    "load_path",
-    "solve",
-    "solve_grid",
-    "solve_path",
-    "structures",
-    "tasks",
-    "write_report",
-]
+if TYPE_CHECKING:
+    from blockwolfe.public import *  # noqa: F403
+    from blockwolfe.public import __all__ as __all__
+else:
+    # All is loaded when the first name is asked for (PEP 562): Numba and scikit-learn take a
+    # second to import, which the help of the command line does not need.
+    def __getattr__(name: str) -> object:
+        is_special = name.startswith("__") and name != "__all__"
+        if is_special or name not in ("__all__", *_public().__all__):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found = getattr(_public(), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_public().__all__})
+
+    def _public() -> object:
+        # (not ``from blockwolfe import public``, which asks this module for it first)
+        return import_module("blockwolfe.public")

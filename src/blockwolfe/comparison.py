@@ -59,8 +59,8 @@ class MethodRun:
 
     @property
     def is_certified(self) -> np.ndarray:
-        """Which rows hold a certificate of an exact oracle."""
-        return np.asarray(self.trace["exact"] & ~np.isnan(self.trace["gap"]))
+        """Which rows hold a valid certificate."""
+        return np.asarray(self.trace["valid"] & ~np.isnan(self.trace["gap"]))
 
     def effort_to(self, target: float) -> dict[str, float]:
         """What it took until a gap of at most `target` was first certified; NaN if it never was."""

@@ -24,6 +24,7 @@ from blockwolfe.results.summary import print_summary
 from blockwolfe.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
 
 __all__ = ["StructuredSVM"]
 
@@ -182,7 +183,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     def _check_names(self, X: Any, reset: bool) -> None:
         """Remember the column names of a DataFrame, or compare with them."""
         has_names = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
-        if has_names and isinstance(self._task(), Multiclass):
+        if has_names and isinstance(self._task(), (Multiclass, Multilabel)):
             validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _task(self) -> Any:

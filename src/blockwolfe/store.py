@@ -18,10 +18,18 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.graph import PairwiseGraph
+from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.parsing import SpanningTree
-from blockwolfe.tasks.part_task import PartLayout, PartTask
+from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.pose import Pose
+from blockwolfe.tasks.program import Program
+from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "pack_task", "save", "unpack_task"]
@@ -51,15 +59,25 @@ _KNOWN: dict[str, Callable[..., Any]] = {
         losses.Hamming,
         losses.CostMatrix,
         Chain,
+        Cut,
+        Matching,
         Multiclass,
         SpanningTree,
+        Multilabel,
+        Program,
+        PairwiseGraph,
+        Segments,
         Tree,
+        Pose,
     )
 }
 
 
-def save(svm: StructuredSVM, path: Any) -> None:
+def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> None:
     """Write a fitted estimator; callbacks, checkpoints and generators are not kept.
+
+    `extra` is a dict of what else belongs to the model, JSON values and arrays (dicts of them too);
+    `load` gives it back as `extra_`.
 
     >>> import blockwolfe as bw, tempfile
     >>> svm = bw.StructuredSVM(lam=1.0).fit([[0.0], [1.0]], [0, 1])
@@ -82,6 +100,7 @@ def save(svm: StructuredSVM, path: Any) -> None:
         "task": task,
         "lam": svm.lam_,
         "certificate": certificate,
+        "extra": _without_arrays(extra or {}, "extra", arrays),
     }
     write_archive(Path(path), MODEL, header, arrays)
 
@@ -105,11 +124,38 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     columns = {name: arrays[f"trace_{name}"] for name in Trace.columns if f"trace_{name}" in arrays}
     svm.trace_ = Trace.from_dict(columns)
     svm.n_iter_ = int(svm.trace_[-1].passes)
+    svm.extra_ = _with_arrays(header.get("extra", {}), "extra", arrays)
     svm._copy_from_task()
     return svm
 
 
-_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
+def _without_arrays(values: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A dict for the header: arrays go into `arrays`, and None stands for them."""
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        inside = f"{place}.{name}"
+        if isinstance(value, dict):
+            kept[name] = _without_arrays(value, inside, arrays)
+        elif isinstance(value, np.ndarray):
+            kept[name], arrays[inside] = None, value
+        else:
+            kept[name] = value
+    return kept
+
+
+def _with_arrays(kept: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The other way."""
+    values: dict[str, Any] = {}
+    for name, value in kept.items():
+        inside = f"{place}.{name}"
+        if isinstance(value, dict):
+            values[name] = _with_arrays(value, inside, arrays)
+        else:
+            values[name] = arrays.get(inside, value)
+    return values
+
+
+_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack")
 
 
 # -- tasks -------------------------------------------------------------------------------------
@@ -117,10 +163,15 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution")
 
 def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A fitted task for a file: options and names in the header, the rest into `arrays`."""
-    if isinstance(task, PartTask) and type(task).__name__ in _KNOWN:
+    if isinstance(task, SlackRescaling):
+        inside = pack_task(task.task_, arrays)
+        own = {"own": f"SlackRescaling({inside['own']})"} if "own" in inside else None
+        return own or {"slack": inside, "max_outputs": int(task.max_outputs)}
+    if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
-        return {"task": _encode(task, "task"), "part_layout": list(task.layout_)}
+        # (the layout of a task that is not one of parts follows from what it learned)
+        return {"task": _encode(task, "task"), "part_layout": list(getattr(task, "layout_", ()))}
     if not isinstance(task, SequenceTask):
         return {"own": type(task).__name__}
     arrays["classes"], arrays["cost"] = task.classes_, task.cost_
@@ -139,9 +190,14 @@ def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path
                 f"blockwolfe; pass it: load(path, task={packed['own']}(...))."
             )
         return given
+    if "slack" in packed:
+        slack = SlackRescaling(None, packed["max_outputs"])
+        slack.task = slack.task_ = unpack_task(packed["slack"], arrays, given, path)
+        return slack
     task = _decode(packed["task"], path)
     if "part_layout" in packed:
-        task.layout_ = PartLayout(*packed["part_layout"])
+        if packed["part_layout"]:
+            task.layout_ = PartLayout(*packed["part_layout"])
         task.relearn({name: arrays[f"task_{name}"] for name in task.learned})
         return task
     task.classes_, task.cost_ = arrays["classes"], arrays["cost"]

@@ -26,6 +26,14 @@ METHODS = [
         SAMPLINGS, STEPS, CACHES, (False, True)
     )
 ]
+NAMES = [
+    "multiclass-dense",
+    "multiclass-sparse",
+    "chain-dense",
+    "chain-sparse",
+    "tree",
+    "toy-jitted",
+]
 WITH_CORNERS = [m for m in METHODS if m.keeps_corners and not m.averaging]
 
 
@@ -45,14 +53,11 @@ def problem_of(name, is_bounded):
 @pytest.fixture(scope="module")
 def problems():
     """Each problem once: its data is prepared, and its functions compiled, a single time."""
-    names = ["multiclass-dense", "multiclass-sparse", "chain-dense", "chain-sparse", "toy-jitted"]
-    return {(n, b): problem_of(n, b) for n in names for b in (False, True)}
+    return {(n, b): problem_of(n, b) for n in NAMES for b in (False, True)}
 
 
 @pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
-@pytest.mark.parametrize(
-    "name", ["multiclass-dense", "multiclass-sparse", "chain-dense", "chain-sparse", "toy-jitted"]
-)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("method", METHODS, ids=name_of)
 def test_invariants(problems, name, is_bounded, method):
     problem = problems[name, is_bounded]

@@ -2,6 +2,11 @@
 
 import itertools
 import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -353,3 +358,50 @@ def test_n_jobs_counts_from_the_end_below_zero():
 def test_bad_batch_size(batch_size):
     with pytest.raises(bw.OptionError, match="^batch_size="):
         bw.BCFW(batch_size=batch_size)
+
+
+INTERRUPTED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+import blockwolfe as bw
+from plain_tasks import Labels
+from zoo import chain_data, multiclass_data
+
+if __name__ == "__main__":
+    if sys.argv[1] == "threads":
+        problem = bw.Problem(bw.tasks.Chain(3), *chain_data(n=400, longest=30))
+    else:
+        problem = bw.Problem(Labels(3, 4), *multiclass_data(n=60))
+    say = lambda event: print("pass", event.row.passes, flush=True)
+    method = bw.BCFW(certify_every=1)
+    options = {"tol": 0.0, "random_state": 0, "n_jobs": 2, "callbacks": say}
+    result = bw.solve(problem, 1e-4, method, **options)
+    fresh = bw.certify(problem, result.state, 1e-4)
+    again = bw.solve(problem, 1e-4, method, start=result.last_state, max_passes=3, **options)
+    is_same = abs(fresh.gap - result.certificate.gap) <= 1e-9
+    grows = again.certificate.dual >= result.certificate.dual - 1e-12
+    print("END", result.status.name, is_same, grows, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_interrupted_workers_leave_a_sound_run(kind, tmp_path):
+    """Ctrl-C at some moment of a full pass: a certificate, and a state to go on from."""
+    script = tmp_path / "run.py"
+    script.write_text(INTERRUPTED)
+    with subprocess.Popen(
+        [sys.executable, str(script), kind, str(Path(__file__).parent.parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        is_sent = False
+        for line in process.stdout:
+            if not is_sent and line == "pass 3\n":
+                time.sleep(0.05)
+                process.send_signal(signal.SIGINT)
+                is_sent = True
+            if line.startswith("END"):
+                break
+        assert line.split() == ["END", "INTERRUPTED", "True", "True"]
+        assert process.wait(60) == 0

@@ -74,7 +74,7 @@ def test_seeds_are_compared_where_all_are_known():
 
 def test_estimates_are_not_drawn(single):
     last = single.runs[0].trace[-1]
-    rows = [replace(last, seconds=1.0, exact=False), replace(last, seconds=2.0)]
+    rows = [replace(last, seconds=1.0, exact=False, slack=float("nan")), replace(last, seconds=2.0)]
     run = replace(single.runs[0], trace=Trace(rows))
     display = bw.ComparisonDisplay.from_comparison(replace(single, runs=(run,)), x="seconds")
     assert display.curves["bcfw"].x.tolist() == [2.0]

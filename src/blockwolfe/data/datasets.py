@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.conll import ChunkFeatures, Row, read_columns
+from blockwolfe.data.conll import ChunkFeatures, read_columns
 from blockwolfe.data.fetch import check_content, find_file, unpacked
+from blockwolfe.data.templates import Row
 from blockwolfe.errors import InputError, unknown_option
 
 __all__ = ["Dataset", "load_conll2000", "load_ocr"]
@@ -47,8 +48,8 @@ class Dataset:
     Dataset('toy': 1 sequences, 2 positions, 2 labels, 3 features)
     """
 
-    X: list[Any]
-    Y: list[Any]
+    X: Any
+    Y: Any
     name: str
     description: str
     label_names: tuple[str, ...]
@@ -59,7 +60,7 @@ class Dataset:
     def __repr__(self) -> str:
         features = "raw tokens" if self.n_features is None else f"{self.n_features} features"
         return (
-            f"Dataset({self.name!r}: {len(self.Y)} {self.units[0]}, "
+            f"Dataset({self.name!r}: {len(self.X)} {self.units[0]}, "
             f"{sum(map(len, self.Y))} {self.units[1]}, "
             f"{len(self.label_names)} labels, {features})"
         )

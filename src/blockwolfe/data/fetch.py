@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from blockwolfe.errors import DataNotFoundError, InputError
 
-__all__ = ["cache_folder", "check_content", "find_file", "unpacked"]
+__all__ = ["cache_folder", "check_content", "find_file", "root_folder", "unpack", "unpacked"]
 
 ENVIRONMENT = "BLOCKWOLFE_DATA"
 
@@ -58,7 +58,7 @@ def find_file(
     ...     find_file("mine", "train.txt", data_home=home).name
     'train.txt'
     """
-    root, is_named = _root(data_home)
+    root, is_named = root_folder(data_home)
     folder, names = root / dataset, (name, *also)
     for candidate in names:
         if (folder / candidate).is_file():
@@ -77,7 +77,7 @@ def find_file(
     return folder / wanted
 
 
-def _root(data_home: str | os.PathLike[str] | None) -> tuple[Path, bool]:
+def root_folder(data_home: str | os.PathLike[str] | None) -> tuple[Path, bool]:
     """The folder to look in, and whether it is one that the user named and not the cache."""
     cache = cache_folder()
     named = os.environ.get(ENVIRONMENT) if data_home is None else data_home
@@ -152,7 +152,15 @@ def unpacked(path: Path) -> bytes:
     ...     unpacked(path)
     b'text'
     """
-    content = path.read_bytes()
+    return unpack(path.read_bytes(), path)
+
+
+def unpack(content: bytes, path: str | os.PathLike[str]) -> bytes:
+    """The same of bytes that are there already; `path` names them in errors.
+
+    >>> unpack(gzip.compress(b"text"), "-")
+    b'text'
+    """
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:

@@ -14,7 +14,7 @@ from blockwolfe.methods.line_search import bounded_step, free_step
 from blockwolfe.methods.rules import ORACLE_CALLS, STEPS, VISITS
 from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import FrankWolfe
-from blockwolfe.problem.certificate import Answers, Certificate, copy_corner
+from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Workers
 
@@ -48,14 +48,14 @@ class BatchEngine(Engine):
         super().__init__(run, workers)
         self.method: FrankWolfe = method
         self.n_steps = 0
-        self._found: tuple[Certificate, Answers] | None = None
+        self._found: tuple[Certificate, Sweep] | None = None
         self._is_counted = False  # whether the next full pass was counted before a checkpoint
 
     def certify(self) -> Certificate:
         """All oracles at the current point; remembered for the step."""
         if self._found is None:
             certificate, found = self.run.examine(keep=True, workers=self.workers)
-            self._found = certificate, found.answers
+            self._found = certificate, found
             if not self._is_counted:
                 self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
                 self.run.tally[VISITS] += len(self.run.blocks)
@@ -68,23 +68,24 @@ class BatchEngine(Engine):
         certificate = self.certify()
         assert self._found is not None
         found, run, blocks = self._found[1], self.run, self.run.blocks
-        gamma = self._step_size(certificate, found)
+        # the slack of bounds is part of the certified gap, but no slope
+        slope = certificate.gap - float(np.dot(blocks.weight, found.slack))
+        gamma = self._step_size(slope, found.answers)
         self._found = None
         self.n_steps += 1
         if gamma > 0.0:
             run.make_room()
-            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), found, run.work)
+            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), found.answers, run.work)
             run.put(rebuild_v(blocks, run.store()))
             run.tally[STEPS] += 1
 
-    def _step_size(self, certificate: Certificate, found: Answers) -> float:
+    def _step_size(self, slope: float, found: Answers) -> float:
         if not self.method.line_search:
             return 2.0 / (self.n_steps + 2.0)
         run, blocks, lam = self.run, self.run.blocks, self.run.lam
         ell = blocks.weight * found.loss
         target = Store(found.start, found.size, found.part, found.value, ell)
         direction = rebuild_v(blocks, target) - run.v
-        slope = certificate.gap
         if not blocks.is_bounded:
             return float(free_step(lam, slope, float(np.dot(direction, direction)), 1.0))
         index, move = np.arange(len(direction)), direction / lam

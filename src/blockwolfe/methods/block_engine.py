@@ -191,10 +191,11 @@ class BlockEngine(Engine):
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
-        found, is_exact = sweep(
+        swept = sweep(
             run.blocks, run.store(), run.w, run.work, order=order, keep=True, workers=self.workers
         )
-        run.tally[VIOLATIONS] += run.blocks.is_exact and not is_exact
+        found = swept.answers
+        run.tally[VIOLATIONS] += run.blocks.is_exact and not swept.is_valid
         run.gap[order] = np.maximum(found.gap, 0.0)
         run.tally[ORACLE_CALLS] += len(order)
         batch = Batch(found.start, found.size, found.part, found.value, found.loss)

@@ -139,7 +139,9 @@ class Run:
             self.put(rebuild_v(self.blocks, self.store()))
         else:
             self.put(v)
-            self.renew_gaps(certificate.block_gaps, certificate.gap)
+            # (of the corners that were found: slack of bounds is no progress to be made)
+            own = certificate.gap - float(np.dot(self.weight, found.slack))
+            self.renew_gaps(found.answers.gap, own)
         return certificate, found
 
     def rebuild_means(self) -> None:
@@ -198,6 +200,7 @@ _SAVED = (
     "gap",
     "total_gap",
     "staleness",
+    "hinge",
     "longest",
     "last_visit",
     "tally",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ _SAVED = (
     "_certified_at",
     "_visits_certified",
     "_calls_certified",
+    "_open",
     "_patience",
     "_seconds_to_certify",
 )
@@ -74,6 +75,7 @@ class Solver:
         self.is_current = False  # whether the certificate is of the present point
         self._certified_at = self._visits_certified = 0  # passes and visits at the last certificate
         self._calls_certified = 0  # oracle calls of visits at the last certificate
+        self._open = np.zeros(self.n_blocks, dtype=np.bool_)  # blocks with a gap, at that time
         self._remedy = ""
         self._patience = 1  # passes to wait after a gap estimate that promised too much
         self._seconds_to_certify = 0.0
@@ -113,10 +115,12 @@ class Solver:
         self.passes += 1
         if not self._is_due():
             return self._add_row()
-        before, visits_before = self.certificate, self._visits_certified
+        before, visits_before, was_open = self.certificate, self._visits_certified, self._open
         is_long = self.passes - self._certified_at >= self.method.full_pass_every
         self._certify_and_wait()
-        is_stalled = before is not None and self._has_stalled(before, visits_before, is_long)
+        is_stalled = before is not None and self._has_stalled(
+            before, was_open, visits_before, is_long
+        )
         return self._add_row() or (Status.STALLED if is_stalled else None)
 
     def _last_row(self, status: Status) -> Status:
@@ -138,13 +142,14 @@ class Solver:
     def _certify(self) -> None:
         began = self.clock()
         certificate = self.engine.certify()
-        if self.run.tally[VIOLATIONS]:  # the oracle was caught giving less than a known output
-            certificate = replace(certificate, exact=False)
+        if self.run.tally[VIOLATIONS] and not self.run.blocks.has_bounds:
+            certificate = certificate.as_estimate()  # caught giving less than a known output
         self.certificate = certificate
         self._seconds_to_certify = self.clock() - began
         self._certified_at, self.is_current = self.passes, True
         self._visits_certified = int(self.run.tally[VISITS])
         self._calls_certified = int(self.run.tally[ORACLE_CALLS])
+        self._open = self.run.gap > 0.0
 
     def _certify_and_wait(self) -> None:
         was_promised = self.engine.gap_estimate <= self._target()
@@ -153,14 +158,15 @@ class Solver:
             self.engine.refresh()
         self._patience = self._patience * 2 if was_promised else 1
 
-    def _has_stalled(self, before: Certificate, visits_before: int, is_long: bool) -> bool:
+    def _has_stalled(
+        self, before: Certificate, was_open: np.ndarray, visits_before: int, is_long: bool
+    ) -> bool:
         """Whether visits to all blocks with a gap have gained nothing since a certificate."""
         now = self.certificate
         if now is None or not self.method.is_monotone:
             return False
-        is_open = before.block_gaps > 0.0
         by_blocks = not self.engine.is_free_to_certify
-        if by_blocks and (self.run.last_visit[is_open] < visits_before).any():
+        if by_blocks and (self.run.last_visit[was_open] < visits_before).any():
             return False
         gains = now.dual - before.dual > now.resolution
         is_noise = now.gap <= NOISE * now.resolution
@@ -245,7 +251,7 @@ class Solver:
         certificate = self.certificate
         if not self.is_current or certificate is None or not certificate.gap <= self.limits.tol:
             return None
-        return Status.CERTIFIED if certificate.exact else Status.INEXACT_ORACLE
+        return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE
 
     def _tell(self, row: TraceRow) -> bool:
         """Tell the callbacks; whether one of them wants to stop."""
@@ -265,6 +271,7 @@ class Solver:
                 "dual": certificate.dual,
                 "gap": certificate.gap,
                 "exact": certificate.exact,
+                "slack": certificate.slack,
                 "held_out_loss": self._held_out_loss(),
                 **gap_numbers(self.run),
             }
@@ -358,5 +365,14 @@ class Solver:
             tol=self.limits.tol,
             method=self.engine.method,
             note=self.engine.note,
-            remedy=self._remedy or REMEDIES.get(status, ""),
+            remedy=self._remedy or self._about_slack(certificate) or REMEDIES.get(status, ""),
+        )
+
+    def _about_slack(self, certificate: Certificate) -> str:
+        """Where the bounds of an approximate oracle alone keep the gap above `tol`."""
+        if not certificate.slack > self.limits.tol:
+            return ""
+        return (
+            f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: use a "
+            "tighter or an exact decoder, or raise tol."
         )

@@ -156,7 +156,7 @@ class Walker:
         """A full pass; why the walk cannot go on, if it cannot."""
         before, estimate = self._last_gap, self.engine.gap_estimate
         certificate = self._certify()
-        if not certificate.exact and self.path.exact:
+        if not certificate.valid and self.path.exact:
             return Status.INEXACT_ORACLE
         is_short = certificate.gap > self.limits.tol
         self._wait = (

@@ -60,6 +60,7 @@ class Blocks:
     weight: np.ndarray
     is_compiled: bool
     is_exact: bool
+    has_bounds: bool = False  # whether an approximate oracle bounds its error: `data.slack`
     is_unit: bool = False  # whether every value of a corner is one
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     true_corners: Corners = field(default=_NO_CORNERS)  # as `truth`, in the oracle's own order
@@ -146,6 +147,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         weight=weight,
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
+        has_bounds=made.has_bounds,
         is_unit=made.is_unit,
         is_cheap=made.is_cheap,
         true_corners=made.truth,

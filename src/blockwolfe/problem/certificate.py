@@ -5,11 +5,13 @@
     gap     g_i  = <w, V_i> - ell_i + weight_i H_i(w)          sum_i g_i = P(w) - D
 
 One exact oracle call per block, all at the same w, and v rebuilt from the block means.
+An oracle that is not exact but proves a bound B_i >= H_i(w) has the *slack* B_i - H_i(found),
+which is added to its hinge and (times weight_i) to its gap: primal and gap then still bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +31,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Certificate:
-    """Primal, dual and gap of one dual point at one lambda, from an exact full pass.
+    """Primal, dual and gap of one dual point at one lambda, from one full pass.
 
-    `exact` is False when the oracle is only approximate or was caught giving a
-    worse output than a known one: the numbers are then estimates, not bounds.
+    `exact` tells that every oracle call of the pass was exact. `slack` is the part of `primal` and
+    `gap` that is owed to the bounds of an approximate oracle: 0 when exact, NaN when it has no
+    bounds or was caught giving less than a known output. `valid` tells the two apart: the numbers
+    are bounds, or (neither exact nor with bounds) only estimates.
     `resolution` is the size of rounding errors in the numbers: a smaller gap is noise.
 
     >>> import blockwolfe as bw
@@ -48,6 +52,7 @@ class Certificate:
     lam: float
     exact: bool
     resolution: float = 0.0
+    slack: float = float("nan")
 
     @classmethod
     def unknown(cls, n_blocks: int, lam: float) -> Certificate:
@@ -56,10 +61,21 @@ class Certificate:
         return cls(nan, nan, nan, np.full(n_blocks, nan), lam, exact=False)
 
     @property
+    def valid(self) -> bool:
+        """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
+        return bool(self.exact or not np.isnan(self.slack))
+
+    def as_estimate(self) -> Certificate:
+        """The same numbers, claiming nothing."""
+        return replace(self, exact=False, slack=float("nan"))
+
+    @property
     def kind(self) -> str:
         """What the gap is worth, in words."""
         if self.exact:
             return "certified"
+        if self.valid:
+            return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
         return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
 
     def _repr_html_(self) -> str:
@@ -148,10 +164,21 @@ def _sweep(
 
 
 class Sweep(NamedTuple):
-    """The answers of a pass, and whether none was caught being worse than a known output."""
+    """The answers of a pass, the slack of their bounds, and what they are worth.
+
+    `is_valid`: exact or bounded, and none was caught being worse than a known output.
+    `is_exact`: valid, and no slack beyond rounding.
+    """
 
     answers: Answers
+    slack: np.ndarray
+    is_valid: bool
     is_exact: bool
+
+    @property
+    def hinge(self) -> np.ndarray:
+        """Upper bounds on H_i(w)."""
+        return np.asarray(self.answers.hinge + self.slack)
 
 
 def sweep(
@@ -166,7 +193,8 @@ def sweep(
 ) -> Sweep:
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
-    Raises `OracleError` when an output scores below the true one.
+    Raises `OracleError` when an output (or a bound, where there are bounds) is below the score of
+    the true one.
     """
     order = np.arange(len(blocks)) if order is None else order
     out = _room_for_answers(blocks, order, keep)
@@ -179,13 +207,22 @@ def sweep(
             if blocks.is_compiled:
                 raise broken_oracle(int(order[done]), int(blocks.bound[order[done]]))
             out = _more_room(blocks, order, out, done)
+    return _judged(blocks, order, out)
+
+
+def _judged(blocks: Blocks, order: np.ndarray, out: Answers) -> Sweep:
+    """What the answers are worth: the oracle, or its bounds, against what is known already."""
+    slack = blocks.data.slack[order] if blocks.has_bounds else np.zeros(len(order))
     tolerance = ROUNDING * (1.0 + out.magnitude)
-    is_worse = out.hinge < -tolerance
-    if blocks.is_exact and is_worse.any():
+    claims = blocks.is_exact or blocks.has_bounds
+    hinge = out.hinge + slack
+    is_worse = hinge < -tolerance
+    if claims and is_worse.any():
         at = int(np.argmax(is_worse))
-        _raise_worse_than_truth(int(order[at]), float(out.hinge[at]))
-    is_exact = blocks.is_exact and not (out.gap < -tolerance * blocks.weight[order]).any()
-    return Sweep(out, is_exact)
+        _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.has_bounds)
+    is_below_mean = out.gap + blocks.weight[order] * slack < -tolerance * blocks.weight[order]
+    is_valid = claims and not is_below_mean.any()
+    return Sweep(out, slack, is_valid, is_valid and not (slack > tolerance).any())
 
 
 def _fill(
@@ -239,7 +276,13 @@ def broken_oracle(i: int, bound: int) -> OracleError:
     )
 
 
-def _raise_worse_than_truth(i: int, hinge: float) -> None:
+def _raise_worse_than_truth(i: int, hinge: float, has_bounds: bool) -> None:
+    if has_bounds:
+        raise OracleError(
+            f"the bound of augmented_decode_bound() for example {i} is {-hinge:.3g} below the "
+            "score of the true output; a bound is at least every L(y, .) + <w, phi(x, .)>. "
+            "Run blockwolfe.check_task(task, X, Y) to see what is wrong."
+        )
     raise OracleError(
         f"the oracle of example {i} returned an output whose augmented score is {-hinge:.3g} "
         "below that of the true output, so it does not maximise L(y, .) + <w, phi(x, .)>. "
@@ -273,11 +316,13 @@ def examine(
     v = rebuild_v(blocks, store, workers)
     w = weights_of(blocks, v, lam)
     found = sweep(blocks, store, w, work, keep=keep, workers=workers)
-    primal = primal_value(blocks, w, found.answers.hinge, lam)
+    primal = primal_value(blocks, w, found.hinge, lam)
     dual = dual_value(blocks, v, float(store.ell.sum()), lam)
     gap = primal - dual
-    if found.is_exact:
+    if found.is_valid:
         gap = max(gap, 0.0)  # below zero is rounding; with an inexact oracle it would be news
     resolution = np.finfo(float).eps * float(np.dot(blocks.weight, 1.0 + found.answers.magnitude))
-    block_gaps, is_exact = found.answers.gap, found.is_exact
-    return Certificate(primal, dual, gap, block_gaps, lam, is_exact, resolution), v, found
+    block_slack = blocks.weight * found.slack
+    slack = float(block_slack.sum()) if found.is_valid else float("nan")
+    block_gaps, is_exact = found.answers.gap + block_slack, found.is_exact
+    return Certificate(primal, dual, gap, block_gaps, lam, is_exact, resolution, slack), v, found

@@ -8,13 +8,18 @@ With H_i(y; w) = L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)>, for several rando
 
 "All y" is every output where the task can list them (``outputs(x)``) and there are few;
 otherwise the true output, outputs found at other w, and random ones (``random_output``).
+A task with ``bounds`` of its own is tested at w within them.
+
+A task that bounds the error of an approximate oracle (``augmented_decode_bound``) need not
+maximise, but its bound must hold for every output seen. A task whose hinge is another one says
+so by ``augmented_score(x, y, y_hat, w)``, with H_i(y; w) = augmented_score(y) - that of y_i.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,9 @@ import scipy.sparse as sp
 
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.python_task import has_bounds
 from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.inputs import n_examples, positional
 from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
@@ -90,7 +97,14 @@ def check_task(
         checker.check(i, X[i], Y[i])
     if callable(getattr(task, "compiled", None)):
         _check_compiled(task, X[:n], Y[:n], rng)
-    return TaskReport(n, checker.n_comparisons, checker.n_enumerated)
+    report = TaskReport(n, checker.n_comparisons, checker.n_enumerated)
+    return replace(report, checks=_bound_checks(report.checks)) if has_bounds(task) else report
+
+
+def _bound_checks(checks: tuple[str, ...]) -> tuple[str, ...]:
+    """Of an approximate task with bounds: neither decoder need maximise."""
+    kept = [check for check in checks if "decode" not in check]
+    return (*kept, "the bound of augmented_decode_bound holds for every output seen")
 
 
 class _Checker:
@@ -106,27 +120,42 @@ class _Checker:
         weights += [
             scale * self.rng.normal(size=len(phi)) for scale in 10.0 ** _spread(self.n_weights)
         ]
-        found = [(w, self._decode(i, x, y, w)) for w in weights]
-        others, is_all = self._outputs(x, y, [output for _, pair in found for output in pair])
+        weights = [_within_bounds(self.task, w) for w in weights]
+        found = [(w, *self._decode(i, x, y, w)) for w in weights]
+        others, is_all = self._outputs(x, y, [output for _, *pair, _ in found for output in pair])
         self._check_losses(i, y, others)
         vectors = [dense_features(self.task, x, other, i, len(phi)) for other in others]
         losses = np.array([float(self.task.loss(y, other)) for other in others])
-        for w, (guess, augmented) in found:
+        for w, guess, augmented, upper in found:
             scores = np.array([np.dot(w, vector) for vector in vectors])
-            self._compare(i, "decode", x, guess, w, 0.0, others, scores)
-            own_loss = float(self.task.loss(y, augmented))
-            self._compare(i, "augmented_decode", x, augmented, w, own_loss, others, scores + losses)
+            if upper is None:
+                mine = float(np.dot(w, dense_features(self.task, x, guess, i, len(w))))
+                self._compare(i, "decode", guess, mine, others, scores)
+            if callable(getattr(self.task, "augmented_score", None)):
+                raised = np.array([_augmented_score(self.task, x, y, o, w, i) for o in others])
+            else:
+                raised = scores + losses
+            if upper is None:
+                mine = _augmented_score(self.task, x, y, augmented, w, i)
+                self._compare(i, "augmented_decode", augmented, mine, others, raised)
+            else:
+                self._compare(i, "augmented_decode_bound", augmented, upper, others, raised)
         self._check_keys(i, others, vectors)
         self.n_enumerated += is_all
         if not _same((x, y), before):
             raise OracleError(f"the task changed X[{i}] or Y[{i}]; work on a copy instead.")
 
-    def _decode(self, i: int, x: Any, y: Any, w: np.ndarray) -> tuple[Any, Any]:
+    def _decode(self, i: int, x: Any, y: Any, w: np.ndarray) -> tuple[Any, Any, float | None]:
+        """What `decode` and the oracle find, and the oracle's bound where it gives one."""
         given = w.copy()
-        outputs = self.task.decode(x, given), self.task.augmented_decode(x, y, given)
+        guess, upper = self.task.decode(x, given), None
+        if has_bounds(self.task):
+            augmented, upper = self.task.augmented_decode_bound(x, y, given)
+        else:
+            augmented = self.task.augmented_decode(x, y, given)
         if not np.array_equal(given, w):
             raise OracleError(f"the task changed w while decoding X[{i}]; work on a copy instead.")
-        return outputs
+        return guess, augmented, upper
 
     def _outputs(self, x: Any, y: Any, found: list[Any]) -> tuple[list[Any], bool]:
         """Outputs to compare with, and whether they are all there are."""
@@ -151,24 +180,21 @@ class _Checker:
                 raise OracleError(f"loss(Y[{i}], {other!r}) is {loss}; expected finite and >= 0.")
 
     def _compare(
-        self,
-        i: int,
-        method: str,
-        x: Any,
-        own: Any,
-        w: Any,
-        own_loss: float,
-        others: Any,
-        scores: Any,
+        self, i: int, method: str, own: Any, mine: float, others: Any, scores: Any
     ) -> None:
-        mine = float(np.dot(w, dense_features(self.task, x, own, i, len(w)))) + own_loss
+        """The score (or bound) of a method's own output against the scores of others."""
         best = int(np.argmax(scores))
         self.n_comparisons += len(others)
         if scores[best] > mine + TOLERANCE * (1.0 + abs(mine) + abs(scores[best])):
-            kind = "L(y, .) + <w, phi(x, .)>" if method == "augmented_decode" else "<w, phi(x, .)>"
+            kind = "<w, phi(x, .)>" if method == "decode" else "L(y, .) + <w, phi(x, .)>"
+            if callable(getattr(self.task, "augmented_score", None)) and method != "decode":
+                kind = "augmented_score"
+            fails, owns = f"does not maximise {kind}", "score"
+            if method == "augmented_decode_bound":
+                fails, owns = f"gives a bound that {kind} exceeds", "bound"
             raise OracleError(
-                f"{method} does not maximise {kind} on example {i}: it returned {own!r} with "
-                f"score {mine:.6g}, but {others[best]!r} has {scores[best]:.6g}."
+                f"{method} {fails} on example {i}: it returned {own!r} with "
+                f"{owns} {mine:.6g}, but {others[best]!r} has {scores[best]:.6g}."
             )
 
     def _check_keys(self, i: int, others: list[Any], vectors: list[np.ndarray]) -> None:
@@ -189,17 +215,32 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
     n = n_examples(X, Y)
     blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
     store, work = initial_state(blocks).store(), blocks.work()
-    for w in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
+    for drawn in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
+        w = _within_bounds(task, drawn)
         hinges = sweep(blocks, store, w, work).answers.hinge
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             output = task.augmented_decode(x, y, w.copy())
-            gain = dense_features(task, x, output, i) - dense_features(task, x, y, i)
-            expected = float(task.loss(y, output)) + float(np.dot(w, gain))
+            expected = _augmented_score(task, x, y, output, w, i)
+            expected -= _augmented_score(task, x, y, y, w, i)
             if abs(hinges[i] - expected) > TOLERANCE * (1.0 + abs(expected) + abs(hinges[i])):
                 raise OracleError(
                     f"the compiled oracle reaches H = {hinges[i]:.6g} on example {i}, but "
                     f"augmented_decode reaches {expected:.6g} at the same w."
                 )
+
+
+def _within_bounds(task: Any, w: np.ndarray) -> np.ndarray:
+    """The nearest w that the task's own bounds admit: beyond them its oracle owes nothing."""
+    lower, upper = box_of(None, task, len(w))
+    return np.clip(w, lower, upper) if len(lower) else w
+
+
+def _augmented_score(task: Any, x: Any, y: Any, y_hat: Any, w: np.ndarray, i: int) -> float:
+    """What the oracle maximises over y_hat."""
+    own = getattr(task, "augmented_score", None)
+    if callable(own):
+        return float(own(x, y, y_hat, w))
+    return float(task.loss(y, y_hat)) + float(np.dot(w, dense_features(task, x, y_hat, i, len(w))))
 
 
 def _spread(n_weights: int) -> np.ndarray:

@@ -56,5 +56,7 @@ def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
         return
     few = blocks.first(min(n_probes, len(blocks)))
     w = np.random.default_rng(0).normal(size=blocks.n_features)
-    for sign in (1.0, -1.0):
-        sweep(few, initial_state(few).store(), sign * w, few.work())
+    for drawn in (w, -w):
+        # beyond the bounds an oracle owes nothing, and w never gets there
+        probe = np.clip(drawn, blocks.lower, blocks.upper) if blocks.is_bounded else drawn
+        sweep(few, initial_state(few).store(), probe, few.work())

@@ -79,14 +79,14 @@ class Problem:
         return initial_state(self.blocks)
 
     def primal(self, w: Any, lam: float) -> float:
-        """(1) at any w, by one oracle call per block."""
+        """(1) at any w, by one oracle call per block; an upper bound if the oracle only bounds."""
         lam = check_lam(lam)
         w = np.require(w, dtype=np.float64, requirements=["C", "W"])
         if w.shape != (self.n_features,):
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
         blocks = self.blocks
         with self.lock:
-            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).answers.hinge
+            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
         return primal_value(blocks, w, hinge, lam)
 
 

@@ -1,4 +1,8 @@
-"""Plain Python tasks as blocks: sparse feature vectors out of the four methods."""
+"""Plain Python tasks as blocks: sparse feature vectors out of the four methods.
+
+An approximate oracle that bounds its error (``augmented_decode_bound``) leaves in `slack[i]` how
+far its bound is above the score of its own output; `certificate` adds that to hinge and gap.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,18 @@ from blockwolfe.errors import InputError, OracleError
 from blockwolfe.tasks.base import BlockFunctions, Corners, Task, TaskBlocks
 from blockwolfe.tasks.vectors import sparse_features
 
-__all__ = ["FUNCTIONS", "PythonOracle"]
+__all__ = ["FUNCTIONS", "PythonOracle", "has_bounds"]
 
 
 N_SAMPLED = 20
+
+# How far a bound may be below the score that it bounds, relative to both: rounding.
+BOUND_ROUNDING = 1e-9
+
+
+def has_bounds(task: Any) -> bool:
+    """Whether the task's oracle is approximate and bounds its error."""
+    return callable(getattr(task, "augmented_decode_bound", None))
 
 
 class PythonOracle:
@@ -30,6 +42,8 @@ class PythonOracle:
         self.bound = np.full(len(X), max(1, int(np.diff(self.truth.start).max())), dtype=np.int64)
         self._answers: dict[int, Any] = {}
         self._answered_at = np.zeros(0)
+        self.has_bounds = has_bounds(task)
+        self.slack = np.zeros(len(X))  # of the last call for each example
 
     def blocks(self) -> TaskBlocks:
         """The training set as blocks whose parts are the features themselves."""
@@ -40,6 +54,7 @@ class PythonOracle:
             n_parts=self.n_features,
             corner_size=self.bound,
             truth=self.truth,
+            has_bounds=self.has_bounds,
             identity=(self.sample_losses(),),
         )
 
@@ -104,7 +119,10 @@ class PythonOracle:
         return loss
 
     def ask(self, i: int, w: np.ndarray) -> Any:
-        """The task's oracle."""
+        """The task's oracle: an output, or with bounds a pair of output and bound."""
+        if self.has_bounds:
+            bounded: Any = self.task
+            return bounded.augmented_decode_bound(self.X[i], self.Y[i], w)
         return self.task.augmented_decode(self.X[i], self.Y[i], w)
 
     def __call__(self, i: int, w: np.ndarray) -> Any:
@@ -118,6 +136,36 @@ class PythonOracle:
         if not np.array_equal(self._answered_at, w):
             self._answered_at, self._answers = w.copy(), {}
         self._answers |= {int(i): y for i, y in zip(order, outputs, strict=True)}
+
+    def taken_apart(self, i: int, answer: Any) -> tuple[Any, float]:
+        """The output in an answer, and the bound (NaN without bounds)."""
+        if not self.has_bounds:
+            return answer, float("nan")
+        try:
+            y, upper = answer
+            upper = float(upper)
+        except (TypeError, ValueError) as error:
+            raise OracleError(
+                f"augmented_decode_bound() for example {i} returned {answer!r}; expected a pair "
+                "(output, upper) with a number as upper bound."
+            ) from error
+        if not np.isfinite(upper):
+            raise OracleError(
+                f"augmented_decode_bound() for example {i} gave the bound {upper}; expected a "
+                "finite number. Leave the method out where there is no bound."
+            )
+        return y, upper
+
+    def note_bound(self, i: int, upper: float, score: float) -> None:
+        """Keep the slack of a bound on L + <w, phi>, refused when its own output is above it."""
+        if not self.has_bounds:
+            return
+        if upper < score - BOUND_ROUNDING * (1.0 + abs(score) + abs(upper)):
+            raise OracleError(
+                f"augmented_decode_bound() for example {i} gave the bound {upper:.6g}, but its own "
+                f"output scores {score:.6g}; a bound is at least every L(y, .) + <w, phi(x, .)>."
+            )
+        self.slack[i] = max(upper - score, 0.0)
 
     def without_memory(self) -> PythonOracle:
         """A copy to send to another process."""
@@ -135,13 +183,16 @@ def _maximize(
 ) -> tuple[int, float]:
     shown = w.view()
     shown.flags.writeable = False  # a task may look at w, not change it
-    y = data(i, shown)
+    answer = data(i, shown)
+    y, upper = data.taken_apart(i, answer)
     index, values = data.corner(i, y)
     part[: len(index)], value[: len(index)] = index, values
     if len(index) > data.bound[i]:
         data.bound[:] = np.maximum(data.bound, len(index))
-        data.put_answers(w, [i], [y])
-    return len(index), data.loss(i, y)
+        data.put_answers(w, [i], [answer])
+    loss = data.loss(i, y)
+    data.note_bound(i, upper, loss + float(np.dot(w[index], values)))
+    return len(index), loss
 
 
 def _read(

@@ -87,7 +87,7 @@ class Result:
 
     @property
     def is_certified(self) -> bool:
-        """Whether the gap is at most `tol` and the oracle was exact."""
+        """Whether the gap is at most `tol` and valid: the oracle was exact, or proved bounds."""
         return self.status is Status.CERTIFIED
 
     def rows(self) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ class Status(Enum):
     TIME_LIMIT = "Stopped at time_limit before the gap reached tol."
     STOPPED_BY_CALLBACK = "A callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard; the state so far is kept and can be resumed."
-    STALLED = "No step gains any more: the gap is at the limit of floating-point precision."
+    STALLED = "No step gains any more: the gap is at the limit of precision or of the oracle."
     CACHE_FULL = "The active set needs more corners than the cache may hold."
     INEXACT_ORACLE = "The oracle is not exact, so the gap is an estimate and certifies nothing."
 

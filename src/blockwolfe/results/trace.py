@@ -27,15 +27,15 @@ _SHOWN_ROWS = 6
 class TraceRow:
     """One row; numbers that were not measured at that point are NaN.
 
-    `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether
-    the oracle was exact in it). `oracle_calls` counts calls made for steps, `certificate_calls`
-    those of certificate passes. `oracle_seconds` is an estimate: all calls, each taken to cost
-    as much as the mean call of the last certificate pass. `n_active` is the mean size of the
-    active sets. Known at certificates only: `staleness`, the sum of the gap estimates over the
-    true gap; `chi`, the non-uniformity of the block gaps (1 when all are equal, sqrt(n) when one
-    holds all); `sampling_factor`, the improvement that gap sampling promises over uniform
-    sampling at this point, chi(gaps)^3 / chi(curvatures). `note` says what an automatic method
-    has chosen.
+    `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether the
+    oracle was exact in it, `slack` how much of the gap its bounds leave). `oracle_calls` counts
+    calls made for steps, `certificate_calls` those of certificate passes. `oracle_seconds` is an
+    estimate: all calls, each taken to cost as much as the mean call of the last certificate pass.
+    `n_active` is the mean size of the active sets. Known at certificates only: `staleness`, the
+    sum of the gap estimates over the true gap; `chi`, the non-uniformity of the block gaps (1
+    when all are equal, sqrt(n) when one holds all); `sampling_factor`, the improvement that gap
+    sampling promises over uniform sampling at this point, chi(gaps)^3 / chi(curvatures). `note`
+    says what an automatic method has chosen.
 
     >>> TraceRow(passes=1).passes
     1
@@ -53,12 +53,18 @@ class TraceRow:
     gap: float = _NAN
     gap_estimate: float = _NAN
     exact: bool = False
+    slack: float = _NAN
     n_active: float = _NAN
     held_out_loss: float = _NAN
     staleness: float = _NAN
     chi: float = _NAN
     sampling_factor: float = _NAN
     note: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether `primal` and `gap` are bounds; see `Certificate.valid`."""
+        return self.exact or self.slack == self.slack
 
     @property
     def oracle_share(self) -> float:

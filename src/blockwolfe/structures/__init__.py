@@ -1,5 +1,33 @@
 """Pure combinatorics on score arrays: no features, no weights, no data."""
 
-from blockwolfe.structures import chain, choice, spanning_tree, tree
+from blockwolfe.structures import (
+    chain,
+    choice,
+    cut,
+    distance_transform,
+    graph,
+    graph_exact,
+    matching,
+    program,
+    segments,
+    spanning_tree,
+    subset,
+    tree,
+    tree_marginals,
+)
 
-__all__ = ["chain", "choice", "spanning_tree", "tree"]
+__all__ = [
+    "chain",
+    "choice",
+    "cut",
+    "distance_transform",
+    "graph",
+    "graph_exact",
+    "matching",
+    "program",
+    "segments",
+    "spanning_tree",
+    "subset",
+    "tree",
+    "tree_marginals",
+]

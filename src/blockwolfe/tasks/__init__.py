@@ -3,23 +3,42 @@
 from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.graphs import Graph
 from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
+from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.parsing import SpanningTree
+from blockwolfe.tasks.pose import Pose
+from blockwolfe.tasks.program import Program, ProgramInput
+from blockwolfe.tasks.segments import Segments
+from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = [
+    "Alignment",
     "ArcVectorizer",
     "Arcs",
     "Chain",
     "CompiledOracle",
     "CostMatrix",
+    "Cut",
     "Graph",
     "Hamming",
+    "Links",
     "Masked",
+    "Matching",
     "Multiclass",
+    "Multilabel",
+    "PairwiseGraph",
+    "Pose",
+    "Program",
+    "ProgramInput",
+    "Segments",
+    "SlackRescaling",
     "SpanningTree",
     "Task",
     "Tree",

@@ -21,8 +21,10 @@ class Task(Protocol):
     * ``augmented_decode(x, y, w)``: an output that maximises L(y, .) + <w, phi(x, .)>.
 
     A task whose decoder is only approximate sets ``exact = False``; its results
-    are then called estimates, never certificates. A task may also offer
-    ``compiled(X, Y)``, which returns a `CompiledOracle`.
+    are then called estimates, never certificates. If it can bound its error it has
+    ``augmented_decode_bound(x, y, w) -> (y_hat, upper)`` with upper >= L(y, .) + <w, phi(x, .)>
+    for every output; this is then the oracle, and the gap, with the bounds in it, is certified.
+    A task may also offer ``compiled(X, Y)``, which returns a `CompiledOracle`.
 
     >>> class Sign:
     ...     def features(self, x, y): return y * np.asarray(x, dtype=float)
@@ -94,6 +96,7 @@ class TaskBlocks:
     corner_size: np.ndarray  # most parts a corner of block i can have
     truth: Corners
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
+    has_bounds: bool = False  # whether its oracle is approximate and leaves slack in `data.slack`
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     scratch: tuple[str, ...] = ()  # fields of `data` that its functions write to
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another

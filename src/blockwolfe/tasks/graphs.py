@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks.inputs import n_positions, sequence_tokens, tokens_of
 
 __all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """One input of a task on graphs: feature rows of nodes, edges, and feature rows of edges.
-
-    nodes : (n_nodes, n_features) array or sparse matrix.
-    edges : (n_edges, 2) integers, the nodes that each edge joins; no edge is fine.
-    edge_features : (n_edges, n_edge_features) array or sparse matrix; None is a constant one.
-    allowed : optional boolean (n_nodes, n_labels), the labels that each node may have.
-
-    >>> Graph(np.eye(3), [[0, 1], [1, 2]]).edges
-    [[0, 1], [1, 2]]
-    """
-
-    nodes: Any
-    edges: Any
-    edge_features: Any = None
-    allowed: Any = None
 
 
 def check_graphs(X: Sequence[Any], task: str) -> None:
@@ -58,7 +39,10 @@ def node_tokens(X: Sequence[Graph], bias: bool) -> tuple[Tokens, int]:
 def _with_ones(rows: Any) -> Any:
     if sp.issparse(rows):
         return sp.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
-    rows = np.asarray(rows)
+    try:
+        rows = np.asarray(rows)
+    except ValueError:  # rows of unequal length
+        return rows
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         return rows  # (refused with its place by `sequence_tokens`)
     return np.hstack([rows, np.ones((len(rows), 1))])
@@ -72,7 +56,7 @@ def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ends_of(x: Graph, i: int) -> np.ndarray:
-    edges = np.asarray(x.edges)
+    edges = _as_array(x.edges, f"X[{i}].edges")
     if not edges.size:
         return np.zeros((0, 2), dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
@@ -94,34 +78,45 @@ def _ends_of(x: Graph, i: int) -> np.ndarray:
     return edges
 
 
+def _as_array(rows: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(rows)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
+
+
 def edge_tokens(X: Sequence[Graph], offset: np.ndarray) -> tuple[Tokens, int]:
     """Feature rows of all edges (a constant one where X has none), and their width."""
     length = np.diff(offset)
-    has_features = [x.edge_features is not None for x in X]
-    if not any(has_features):
-        return tokens_of(sp.csr_array(np.ones((int(offset[-1]), 1))), length), 1
-    if not all(has_features):
-        i = has_features.index(False)
+    lacks = [x.edge_features is None for x in X]
+    if all(lacks):
+        return tokens_of(sp.csr_array(np.ones((int(offset[-1]), 1))), length, "edge"), 1
+    is_missing = np.array(lacks) & (length > 0)  # (without edges there is nothing to give)
+    if is_missing.any():
+        i = int(np.argmax(is_missing))
         raise InputError(f"X[{i}].edge_features is None, but other graphs have edge features.")
     rows = [_rows_of(x.edge_features, n, i) for i, (x, n) in enumerate(zip(X, length, strict=True))]
     given = [row.shape[1] for row in rows if row.shape[0]]
-    width = given[0] if given else rows[0].shape[1]
+    width = given[0] if given else max(row.shape[1] for row in rows)
     for i, row in enumerate(rows):
         if row.shape[0] and row.shape[1] != width:
             raise InputError(
                 f"X[{i}].edge_features has {row.shape[1]} columns; expected {width}, as in others."
             )
     filled = [row if row.shape[0] else sp.csr_array((0, width)) for row in rows]
-    return tokens_of(sp.vstack(filled, format="csr"), length), width
+    return tokens_of(sp.vstack(filled, format="csr"), length, "edge"), width
 
 
 def _rows_of(rows: Any, n_edges: int, i: int) -> Any:
-    matrix = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
+    if rows is None:
+        return sp.csr_array((0, 0))
+    name = f"X[{i}].edge_features"
+    matrix = sp.csr_array(rows) if sp.issparse(rows) else _as_array(rows, name)
     if n_edges == 0 and (matrix.ndim != 2 or not matrix.shape[0]):
         return sp.csr_array((0, matrix.shape[1] if matrix.ndim == 2 else 0))
     if matrix.ndim != 2 or matrix.shape[0] != n_edges or matrix.dtype.kind not in "biuf":
         raise InputError(
-            f"X[{i}].edge_features has shape {matrix.shape} and type {matrix.dtype}; expected "
+            f"{name} has shape {matrix.shape} and type {matrix.dtype}; expected "
             f"numbers of shape ({n_edges}, n_edge_features), a row per edge."
         )
     return sp.csr_array(matrix.astype(np.float64))

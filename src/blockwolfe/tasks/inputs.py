@@ -15,6 +15,7 @@ from blockwolfe.features.emissions import Tokens
 
 __all__ = [
     "Masked",
+    "checked_mask",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -87,19 +88,25 @@ def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]
     masks = []
     for i, (x, plain) in enumerate(zip(X, features, strict=True)):
         length = n_positions(plain)
-        mask = np.ones((length, n_labels), dtype=np.bool_)
-        if isinstance(x, Masked):
-            mask = np.asarray(x.allowed)
-            if mask.dtype != np.bool_ or mask.shape != (length, n_labels):
-                raise InputError(
-                    f"X[{i}].allowed is {mask.dtype} of shape {mask.shape}; expected bool of "
-                    f"shape ({length}, {n_labels}): a row per position, a column per label."
-                )
-            if not mask.any(axis=1).all():
-                t = int(np.flatnonzero(~mask.any(axis=1))[0])
-                raise InputError(f"X[{i}].allowed forbids every label at position {t}.")
-        masks.append(mask)
+        allowed = x.allowed if isinstance(x, Masked) else None
+        masks.append(checked_mask(allowed, (length, n_labels), i, "position"))
     return features, np.concatenate(masks)
+
+
+def checked_mask(allowed: Any, shape: tuple[int, int], i: int, unit: str) -> np.ndarray:
+    """X[i].allowed as a boolean array that leaves every unit a label; None allows all."""
+    if allowed is None:
+        return np.ones(shape, dtype=np.bool_)
+    mask = np.asarray(allowed)
+    if mask.dtype != np.bool_ or mask.shape != shape:
+        raise InputError(
+            f"X[{i}].allowed is {mask.dtype} of shape {mask.shape}; expected bool of shape "
+            f"{tuple(map(int, shape))}: a row per {unit}, a column per label."
+        )
+    if not mask.any(axis=1).all():
+        t = int(np.flatnonzero(~mask.any(axis=1))[0])
+        raise InputError(f"X[{i}].allowed forbids every label at {unit} {t}.")
+    return mask
 
 
 def is_token_dicts(features: Sequence[Any]) -> bool:
@@ -132,8 +139,11 @@ def sequence_tokens(features: Sequence[Any]) -> tuple[Tokens, int]:
     return tokens_of(matrix, length), matrix.shape[1]
 
 
-def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
-    """Fix dtypes at the border of compiled code: int32 indices, float64 values, checked finite."""
+def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens:
+    """Fix dtypes at the border of compiled code: int32 indices, float64 values, checked finite.
+
+    `unit` is what an error calls a row.
+    """
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     values = matrix.data.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
@@ -141,7 +151,7 @@ def tokens_of(matrix: Any, length: np.ndarray) -> Tokens:
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         i = int(np.searchsorted(offset, row, side="right")) - 1
         raise InputError(
-            f"X[{i}] has {values[entry]} at position {row - offset[i]}, feature "
+            f"X[{i}] has {values[entry]} at {unit} {row - offset[i]}, feature "
             f"{matrix.indices[entry]}; NaN and infinite features cannot be trained on. "
             "Impute or drop them, for example with sklearn.impute.SimpleImputer."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.graphs import check_graphs, edge_tokens, node_tokens, read_ends
-from blockwolfe.tasks.inputs import n_positions
-from blockwolfe.tasks.labels import encode, find, find_classes, flatten
-from blockwolfe.tasks.losses import CostMatrix, Loss, ZeroOne, as_loss
+from blockwolfe.tasks.inputs import checked_mask, n_positions
+from blockwolfe.tasks.labels import encode, find_classes, flatten
+from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["LabellingTask"]
@@ -85,24 +85,22 @@ class LabellingTask(PartTask):
         return GraphInput(node, edge, ends, size, self._forbidden(X, n_nodes, np.diff(offset)))
 
     def _forbidden(self, X: Any, n_nodes: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
-        if all(x.allowed is None for x in X):
-            return np.zeros(0, dtype=np.bool_)
+        """Forbidden parts of every graph, end to end; no entry when none is."""
         n_labels = len(self.classes_)
-        masks = []
-        for i, x in enumerate(X):
-            allowed = np.ones((n_nodes[i], n_labels), dtype=np.bool_)
-            if x.allowed is not None:
-                allowed = np.asarray(x.allowed)
-            if allowed.dtype != np.bool_ or allowed.shape != (n_nodes[i], n_labels):
-                raise InputError(
-                    f"X[{i}].allowed is {allowed.dtype} of shape {allowed.shape}; expected bool "
-                    f"of shape ({n_nodes[i]}, {n_labels}): a row per node, a column per label."
-                )
-            if not allowed.any(axis=1).all():
-                t = int(np.flatnonzero(~allowed.any(axis=1))[0])
-                raise InputError(f"X[{i}].allowed forbids every label at node {t}.")
-            masks += [~allowed.ravel(), np.zeros(n_edges[i] * n_labels**2, dtype=np.bool_)]
-        return np.concatenate(masks)
+        return _end_to_end(
+            part
+            for allowed, n in zip(self._allowed(X, n_nodes), n_edges, strict=False)
+            for part in (~allowed.ravel(), np.zeros(n * n_labels**2, dtype=np.bool_))
+        )
+
+    def _allowed(self, X: Any, n_nodes: np.ndarray) -> list[np.ndarray]:
+        """The labels that each node may have, for every graph; nothing when all may be."""
+        if all(x.allowed is None for x in X):
+            return []
+        n_labels = len(self.classes_)
+        return [
+            checked_mask(x.allowed, (int(n_nodes[i]), n_labels), i, "node") for i, x in enumerate(X)
+        ]
 
     def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
         """True labels as numbers, after checking them against X."""
@@ -139,12 +137,7 @@ class LabellingTask(PartTask):
         start = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
         for i, part in enumerate(parts):
             is_bad = given.forbidden[start[i] + part]
-            if is_bad.any():
-                node = int(np.argmax(is_bad))
-                raise InputError(
-                    f"the label of node {node} in Y[{i}] is not one that X[{i}] allows; "
-                    "correct the mask or the label."
-                )
+            refuse_labels(is_bad, i)
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
         codes, offset = self._codes(Y, given)
@@ -162,11 +155,7 @@ class LabellingTask(PartTask):
         (truth, offset), (guess, guess_offset) = flatten(Y), flatten(Y_hat)
         if not np.array_equal(offset, guess_offset):
             raise InputError("Y and Y_hat differ in their numbers of nodes.")
-        known, is_known = find(truth, self.classes_)
-        if isinstance(self.loss_, CostMatrix):
-            encode(truth, self.classes_, offset)  # no cost is defined for an unknown label
-        cost = np.where(is_known, self.cost_[known, encode(guess, self.classes_, offset)], 1.0)
-        return np.add.reduceat(cost, offset[:-1]) * self.loss_.scale(np.diff(offset))
+        return label_losses(truth, guess, offset, self.classes_, self.cost_, self.loss_)
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every labelling of x, for checks on small problems."""
@@ -178,3 +167,16 @@ class LabellingTask(PartTask):
         shape = (n_positions(x.nodes), len(self.classes_))
         mask = np.ones(shape, dtype=bool) if x.allowed is None else np.asarray(x.allowed)
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
+
+
+def refuse_labels(is_bad: np.ndarray, i: int) -> None:
+    """An error if any node's label is not one that its graph allows."""
+    if is_bad.any():
+        raise InputError(
+            f"the label of node {int(np.argmax(is_bad))} in Y[{i}] is not one that X[{i}] allows; "
+            "correct the mask or the label."
+        )
+
+
+def _end_to_end(masks: Iterable[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype=np.bool_), *masks])

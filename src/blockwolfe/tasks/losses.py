@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.tasks.labels import encode, find
 
-__all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss"]
+__all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss", "label_losses"]
 
 
 class Loss(BaseEstimator):
@@ -37,7 +38,7 @@ class Loss(BaseEstimator):
     def cost(self, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Cost matrix over `classes`, given the encoded labels of the training set."""
         cost = np.asarray(self.base_cost(len(classes)), dtype=np.float64)
-        weight = _class_weight(self.class_weight, classes, labels)
+        weight = class_weights(self.class_weight, classes, labels)
         return np.ascontiguousarray(cost * weight[:, None])
 
 
@@ -101,6 +102,22 @@ class CostMatrix(Loss):
         return costs
 
 
+def label_losses(
+    truth: np.ndarray,
+    guess: np.ndarray,
+    offset: np.ndarray,
+    classes: np.ndarray,
+    cost: np.ndarray,
+    loss: Loss,
+) -> np.ndarray:
+    """Losses of examples whose labels lie end to end; a label unknown to training is missed."""
+    known, is_known = find(truth, classes)
+    if isinstance(loss, CostMatrix):
+        encode(truth, classes, offset)  # no cost is defined for an unknown label
+    costs = np.where(is_known, cost[known, encode(guess, classes, offset)], 1.0)
+    return np.asarray(np.add.reduceat(costs, offset[:-1]) * loss.scale(np.diff(offset)))
+
+
 _NAMED = {"zero_one": ZeroOne, "hamming": Hamming}
 
 
@@ -119,7 +136,8 @@ def as_loss(loss: Any) -> Loss:
     return CostMatrix(loss)
 
 
-def _class_weight(class_weight: Any, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def class_weights(class_weight: Any, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cost of missing each label, given the encoded labels of the training set."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):

@@ -33,6 +33,7 @@ class PartData(NamedTuple):
     forbidden: np.ndarray  # bool of every part, end to end; or no entries when none is
     forbidden_start: np.ndarray
     option: np.ndarray  # int64: what else a structure needs to know
+    slack: np.ndarray  # (n,): written by oracles that bound their error (`TaskBlocks.has_bounds`)
     theta: np.ndarray  # scratch (n_parts,): scores
     augmented: np.ndarray  # scratch (n_parts,): scores plus costs
     buffer: np.ndarray  # scratch (d,); zero at rest

@@ -33,6 +33,7 @@ class GraphInput(NamedTuple):
     ends: np.ndarray  # (edges, 2), numbered within each graph
     size: np.ndarray  # (n, 2): nodes; of a matching, on either side
     forbidden: np.ndarray  # bool of every part of every graph, end to end; empty when none is
+    option: np.ndarray = np.zeros(0, dtype=np.int64)  # what else a structure needs to know of them
 
     def n_parts(self, layout: PartLayout) -> np.ndarray:
         """How many parts each graph has."""
@@ -130,7 +131,7 @@ class PartTask(BaseEstimator):
         return 0, 0
 
     def _option(self) -> list[int]:
-        """What else the structure needs to know."""
+        """What else the structure needs to know, before what it needs to know of the graphs."""
         return []
 
     # -- compiled form -----------------------------------------------------------------
@@ -160,7 +161,8 @@ class PartTask(BaseEstimator):
             base=costs.base,
             forbidden=given.forbidden,
             forbidden_start=start,
-            option=np.array(self._option(), dtype=np.int64),
+            option=np.concatenate([np.array(self._option(), dtype=np.int64), given.option]),
+            slack=np.zeros(len(given.size)),
             theta=np.zeros(largest),
             augmented=np.zeros(largest),
             buffer=np.zeros(self.n_features if needs_buffer else 0),
@@ -182,12 +184,20 @@ class PartTask(BaseEstimator):
             truth=truth,
             is_unit=True,
             scratch=part_functions.SCRATCH,
-            identity=(*given.node, *given.edge, given.ends, given.size, *costs, given.forbidden),
+            identity=(
+                *given.node,
+                *given.edge,
+                given.ends,
+                given.size,
+                *costs,
+                given.forbidden,
+                data.option,
+            ),
         )
 
     # -- prediction and loss -------------------------------------------------------------
 
-    def predict(self, X: Any, w: np.ndarray) -> list[Any]:
+    def predict(self, X: Any, w: np.ndarray) -> Any:
         """Best outputs for all of X at w."""
         given = self._read(X)
         return self._answer(given, Costs.none(len(given.size)), w)

@@ -12,8 +12,8 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
-from blockwolfe.tasks.labels import encode, find, find_classes
-from blockwolfe.tasks.losses import CostMatrix, Loss, as_loss
+from blockwolfe.tasks.labels import encode, find_classes
+from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.sequence_functions import SequenceData, decode
 
 __all__ = ["SequenceTask"]
@@ -201,11 +201,7 @@ class SequenceTask(BaseEstimator):
         (truth, offset), (guess, guess_offset) = self._flat_labels(Y), self._flat_labels(Y_hat)
         if not np.array_equal(offset, guess_offset):
             _raise_unequal(np.diff(guess_offset), np.diff(offset))
-        known, is_known = find(truth, self.classes_)
-        if isinstance(self.loss_, CostMatrix):
-            encode(truth, self.classes_, offset)  # no cost is defined for an unknown label
-        cost = np.where(is_known, self.cost_[known, encode(guess, self.classes_, offset)], 1.0)
-        return np.add.reduceat(cost, offset[:-1]) * self.loss_.scale(np.diff(offset))
+        return label_losses(truth, guess, offset, self.classes_, self.cost_, self.loss_)
 
     # -- the four methods, one example at a time -------------------------------------------
 

@@ -1,0 +1,144 @@
+"""The program: its commands, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+import blockwolfe
+from blockwolfe.cli import check, data, explore, inspect, predict, train
+from blockwolfe.cli.showing import BROKEN, INTERRUPTED, OK, WRONG, note
+
+__all__ = ["app", "main"]
+
+_BROKEN_PIPE = 141  # as a shell says it: 128 + SIGPIPE
+
+app = typer.Typer(
+    name="blockwolfe",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train.train)
+app.command()(predict.predict)
+app.command()(predict.evaluate)
+app.command()(inspect.inspect)
+app.command()(inspect.report)
+app.command()(explore.path)
+app.command()(explore.compare)
+app.add_typer(data.data, name="data")
+app.command()(check.check)
+
+
+@app.command()
+def demo() -> int:
+    """Read strings of handwritten digits, with a certificate; draws demo-output/report.png.
+
+    \b
+    Example:
+      blockwolfe demo
+    """
+    from blockwolfe.demo import main as run
+
+    run()
+    return OK
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"blockwolfe {blockwolfe.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere.")
+    ] = False,
+) -> None:
+    """Structured SVMs trained to a certified optimum by block-coordinate Frank-Wolfe.
+
+    \b
+    Examples:
+      blockwolfe demo
+      blockwolfe train chain train.txt.gz -o chunker.npz --lam 1e-3 --min-count 3
+      blockwolfe evaluate chunker.npz test.txt.gz
+      blockwolfe predict chunker.npz new.txt
+      blockwolfe inspect chunker.npz
+
+    \b
+    Exit status:
+      0  done
+      1  done, but not as asked: the gap did not reach tol, a check failed
+      2  bad input or option, or a file that cannot be read or written
+      3  a fault of blockwolfe itself
+      130  interrupted
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with its exit status."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    sys.exit(run(arguments, is_debug=len(arguments) < len(sys.argv) - 1))
+
+
+def run(arguments: list[str], is_debug: bool = False) -> int:
+    """Run one command; the exit status. Errors are one line on standard error."""
+    warnings.showwarning = _show_warning
+    try:
+        command: Any = typer.main.get_command(app)
+        status = command.main(arguments, prog_name="blockwolfe", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else OK
+    except BrokenPipeError:
+        _forget_output()
+        return _BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        note("interrupted: nothing was written.")
+        return INTERRUPTED
+    except Exception as error:
+        if is_debug:
+            traceback.print_exc()
+        status, text = _explained(error)
+        note(f"error: {text}")
+        _forget_output()
+        return status
+
+
+def _explained(error: Exception) -> tuple[int, str]:
+    """Exit status and sentence for an error."""
+    from blockwolfe.errors import BlockwolfeError
+
+    if hasattr(error, "format_message"):  # of the options themselves
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "blockwolfe"
+        return WRONG, f"{error.format_message().rstrip('.')}. See {path} --help."
+    if isinstance(error, BlockwolfeError):
+        return WRONG, str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return WRONG, f"{place}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return WRONG, f"not enough memory ({error})."
+    name = type(error).__name__
+    return BROKEN, f"{name}: {error} (a fault of blockwolfe; --debug shows where)"
+
+
+def _forget_output() -> None:
+    """Send what was not written yet to nowhere, so that leaving does not fail again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    note(f"warning: {message}")

@@ -1,0 +1,203 @@
+"""``blockwolfe path`` and ``blockwolfe compare``: looking around before training."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from blockwolfe.cli import options as o
+from blockwolfe.cli.registry import find_task
+from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, table
+
+__all__ = ["compare", "path"]
+
+_COLUMNS = ("lam", "lam_end", "gap", "primal", "dual", "norm", "passes", "seconds")
+
+Eps = Annotated[float, typer.Option(help="Gap that every lambda may have.")]
+LamMin = Annotated[float | None, typer.Option(help="Where to end; else where one w serves all.")]
+PathFile = Annotated[
+    str, typer.Option("--output", "-o", metavar="PATHFILE", help="Where to write the path.")
+]
+HeldOut = Annotated[
+    str | None, typer.Option(metavar="DATA", help="Other data, to find its best lambda.")
+]
+Plot = Annotated[str | None, typer.Option(metavar="FILE", help="Draw a picture (matplotlib).")]
+Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
+Shown = Annotated[int, typer.Option("--rows", help="Breakpoints to show.")]
+Heuristic = Annotated[
+    bool, typer.Option("--heuristic", help="Cheaper: go by estimates, certify nothing.")
+]
+Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
+Methods = Annotated[str, typer.Option(help="Methods, with commas between.")]
+Budget = Annotated[float, typer.Option(help="Seconds of each run.")]
+Seeds = Annotated[int, typer.Option(help="How many seeds each method is run with.")]
+Targets = Annotated[str, typer.Option(help="Gaps to tell the time to, with commas between.")]
+
+
+def path(
+    task: o.TaskName,
+    data: o.Data,
+    output: PathFile,
+    eps: Eps = 0.1,
+    lam_min: LamMin = None,
+    method: o.Method = "auto",
+    heuristic: Heuristic = False,
+    time_limit: Seconds = None,
+    seed: o.Seed = 0,
+    n_jobs: o.NJobs = None,
+    held_out: HeldOut = None,
+    plot: Plot = None,
+    rows: Shown = 20,
+    format: o.DataFormat = None,
+    template: o.Template = None,
+    min_count: o.MinCount = 1,
+    set: o.Set = None,
+    json: o.Json = False,
+    config: o.Config = None,
+) -> int:
+    """Solve for every lambda at once, each with a certified gap of at most eps.
+
+    Exit status: 0 when all lambdas down to --lam-min are covered, 1 when a budget ended first.
+
+    \b
+    Examples:
+      blockwolfe path chain train.txt.gz -o path.npz --eps 0.05 --lam-min 1e-3
+      blockwolfe path chain train.txt -o path.npz --held-out dev.txt --plot path.png
+    """
+    import sys
+
+    from blockwolfe.cli.files import check_output, read_later
+    from blockwolfe.path.solve import solve_path
+    from blockwolfe.report.paths import PathDisplay
+
+    for file in (output, plot):
+        if file is not None:
+            check_output(file)
+    problem, reader, examples = _problem(task, data, set, format, template, min_count)
+    other = read_later(reader, held_out, labelled=True) if held_out is not None else None
+    found = solve_path(
+        problem, eps, lam_min, method, exact=not heuristic, time_limit=time_limit,
+        random_state=seed, n_jobs=n_jobs, verbose=int(sys.stderr.isatty() and not json),
+    )  # fmt: skip
+    found.save(output)
+    best = None
+    if other is not None or plot is not None:
+        pair = None if other is None else (other.X, other.Y)
+        display = PathDisplay.from_path(found, train=(examples.X, examples.Y), held_out=pair)
+        if pair is not None:
+            losses = display.losses["held out"]
+            best = {"lam": float(display.lams[losses.argmin()]), "loss": float(losses.min())}
+        if plot is not None:
+            _draw(lambda: display.plot().figure_, plot)
+    _show_path(found, output, best, rows, json)
+    return _path_ending(found)
+
+
+def _path_ending(found: Any) -> int:
+    from blockwolfe.results.status import Status
+
+    if found.status is Status.INTERRUPTED:
+        note("interrupted: the path so far is written.")
+        return INTERRUPTED
+    if found.status not in (Status.CERTIFIED, Status.ESTIMATED):
+        note(f"warning: the path ends early, at lam {found.lam_min:.6g}: {found.status.sentence}")
+        return NOT_REACHED
+    return OK
+
+
+def _show_path(found: Any, output: str, best: Any, n_rows: int, json: bool) -> None:
+    columns = found.to_dict()
+    n = len(found)
+    step = max(1, -(-n // max(1, n_rows)))
+    at = sorted({*range(0, n, step), n - 1}) if n else []
+    lines = [[float(columns[name][k]) for name in _COLUMNS] for k in at]
+    numbers = {
+        "path": output,
+        "status": found.status.name,
+        "lam_max": found.lam_max,
+        "lam_min": found.lam_min,
+        "eps": found.eps,
+        "exact": found.exact,
+        "held_out": best,
+        "breakpoints": columns,
+    }
+    shown = [table(f"{found!r}, {output}", _COLUMNS, lines)]
+    if best is not None:
+        shown.append(f"best on held-out data: lam {best['lam']:.6g}, loss {best['loss']:.4f}")
+    show(json, numbers, *shown)
+
+
+def compare(
+    task: o.TaskName,
+    data: o.Data,
+    methods: Methods = "auto,bcfw,bcfw+gap+pairwise,fw",
+    lam: Lam = None,
+    budget: Budget = 30.0,
+    seeds: Seeds = 1,
+    targets: Targets = "0.1,0.01,0.001",
+    plot: Plot = None,
+    format: o.DataFormat = None,
+    template: o.Template = None,
+    min_count: o.MinCount = 1,
+    set: o.Set = None,
+    json: o.Json = False,
+    config: o.Config = None,
+) -> int:
+    """Run several methods on the same problem, and tell when each certified which gap.
+
+    \b
+    Examples:
+      blockwolfe compare chain train.txt.gz --lam 0.01 --methods auto,bcfw,fw --budget 60
+      blockwolfe compare multiclass data.svm --methods bcfw,bcfw+gap --seeds 3 --plot gaps.png
+    """
+    import sys
+
+    from blockwolfe.cli.files import check_output
+    from blockwolfe.compare_methods import compare as run_all
+    from blockwolfe.errors import OptionError
+    from blockwolfe.methods.settings import as_method
+    from blockwolfe.report.comparisons import ComparisonDisplay
+
+    chosen = methods.split(",")
+    for method in chosen:
+        as_method(method)
+    try:
+        goals = [float(target) for target in targets.split(",")]
+    except ValueError as error:
+        raise OptionError(f"targets={targets!r} must be numbers with commas between.") from error
+    if plot is not None:
+        check_output(plot)
+    problem, _, _ = _problem(task, data, set, format, template, min_count)
+    found = run_all(
+        problem, 1.0 / len(problem) if lam is None else lam, chosen, budget=budget,
+        seeds=range(seeds), targets=goals, verbose=int(sys.stderr.isatty() and not json),
+    )  # fmt: skip
+    if plot is not None:
+        _draw(lambda: ComparisonDisplay.panels(found)[0].figure_, plot)
+    bounds = {"best_primal": found.best_primal, "best_dual": found.best_dual}
+    show(json, {"lam": found.lam, **bounds, "runs": found.rows()}, found)
+    return OK
+
+
+def _problem(
+    task: str, data: list[str], set: Any, format: Any, template: Any, min_count: int
+) -> tuple[Any, Any, Any]:
+    from blockwolfe.cli.files import read_training
+    from blockwolfe.problem.problem import Problem
+
+    entry = find_task(task)
+    made = entry.make(set or (), min_count)
+    reader, examples = read_training(entry, data, format, template, min_count)
+    return Problem(made, examples.X, examples.Y), reader, examples
+
+
+def _draw(figure: Any, file: str) -> None:
+    from blockwolfe.errors import InputError
+
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise InputError("pictures need matplotlib: pip install 'blockwolfe[plot]'") from error
+    matplotlib.use("Agg")
+    figure().savefig(file, dpi=110)

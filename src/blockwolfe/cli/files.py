@@ -1,0 +1,144 @@
+"""Data into commands, and results out of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blockwolfe.cli.registry import (
+    FORMATS,
+    TaskEntry,
+    find_dataset,
+    format_of,
+    task_of_model,
+)
+from blockwolfe.data.formats.base import Examples, Format, Source, joined, read_source
+from blockwolfe.errors import InputError
+
+__all__ = [
+    "check_output",
+    "load_model",
+    "read_later",
+    "read_template",
+    "read_training",
+    "write_lines",
+]
+
+_DATASET = "dataset:"
+
+
+class Loaded(Format):
+    """Examples of a dataset that the library knows, named as ``dataset:ocr-small/train``."""
+
+    name = "dataset"
+
+    def read(self, source: Source, *, labelled: bool) -> Examples:
+        """There is no file to read."""
+        raise InputError(
+            f"the model was trained on a dataset and cannot read {source.name}; give "
+            f"{_DATASET}NAME/SPLIT."
+        )
+
+    def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
+        """A JSON list a line."""
+        for output in outputs:
+            yield json.dumps(output.tolist() if hasattr(output, "tolist") else output)
+
+
+def _load_dataset(text: str) -> Examples:
+    name, _, split = text.removeprefix(_DATASET).partition("/")
+    dataset = find_dataset(name).load(split or "train")
+    return Examples(dataset.X, dataset.Y)
+
+
+def read_training(
+    entry: TaskEntry, data: list[str], name: str | None, template: str | None, min_count: int
+) -> tuple[Format, Examples]:
+    """The reader, which has learned its features, and the examples."""
+    options: dict[str, Any] = {"is_sequence": entry.is_sequence, "min_count": min_count}
+    if all(path.startswith(_DATASET) for path in data):
+        return Loaded(**options), joined([_load_dataset(path) for path in data])
+    kinds = [format_of(path, name, entry.formats) for path in data]
+    if len(set(kinds)) > 1:
+        raise InputError(f"{data[0]} is {kinds[0]} and another file is not; expected one format.")
+    reader: Format = FORMATS[kinds[0]].make(template=read_template(template), **options)
+    return reader, reader.learn([read_source(path) for path in data])
+
+
+def read_template(template: str | None) -> str | None:
+    """A template as it is written, or from the file that it names."""
+    if template is None or "[" in template:
+        return template
+    return "\n".join(read_source(template).lines())
+
+
+def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
+    """Examples for a model that is trained."""
+    if path.startswith(_DATASET):
+        return _load_dataset(path)
+    return reader.read(read_source(path), labelled=labelled)
+
+
+def load_model(path: str, data: str, name: str | None) -> tuple[Any, Format]:
+    """A model, and the reader of its input as training has left it."""
+    from blockwolfe.store import load
+
+    svm = load(path)
+    packed = svm.extra_.get("input")
+    _, entry = task_of_model(svm)
+    if packed is None:  # saved from Python: a format that learns nothing will do
+        kind = format_of(data, name, entry.formats)
+        if kind == "columns":
+            raise InputError(
+                f"{path} has no feature template, because it was not made by `blockwolfe train`; "
+                "predict in Python, where its features were made."
+            )
+        reader: Format = FORMATS[kind].make(is_sequence=entry.is_sequence)
+        reader.unpack({"n_features": getattr(svm.task_, "n_features_in_", 0), "names": None})
+        return svm, reader
+    options = {"is_sequence": packed["is_sequence"], "min_count": packed["min_count"]}
+    if packed["format"] == Loaded.name:
+        return svm, Loaded(**options)
+    reader = FORMATS[packed["format"]].make(**options)
+    reader.unpack(packed)
+    return svm, reader
+
+
+def check_output(path: str) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    file = Path(path)
+    folder = file.parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: the folder {folder} does not exist.")
+    if file.exists() and not file.is_file():
+        raise InputError(f"cannot write {path}: it is not a regular file.")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {path}: the folder {folder} is read-only.")
+
+
+def write_lines(lines: Iterable[str], output: str | None) -> None:
+    """Lines to standard output, or to a file that is whole or not there."""
+    if output is None or output == "-":
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        return
+    file = Path(output)
+    if file.exists() and not file.is_file():  # a pipe or a device
+        file.write_text("".join(f"{line}\n" for line in lines))
+        return
+    check_output(output)
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise

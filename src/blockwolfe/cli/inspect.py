@@ -1,0 +1,141 @@
+"""``blockwolfe inspect`` and ``blockwolfe report``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from blockwolfe.cli import options as o
+from blockwolfe.cli.registry import FORMATS, task_of_model
+from blockwolfe.cli.showing import OK, show, table
+
+__all__ = ["inspect", "report"]
+
+_MOST_LABELS = 12  # of which the whole table of transitions is shown
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
+Top = Annotated[int, typer.Option(help="How many weights to show.")]
+Train = Annotated[str | None, typer.Option(metavar="DATA", help="The data of training.")]
+HeldOut = Annotated[str | None, typer.Option(metavar="DATA", help="Other data.")]
+Report = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page.")]
+
+
+def inspect(model: Model, top: Top = 20, json: o.Json = False, config: o.Config = None) -> int:
+    """Tell what a model is: its task, its certificate, its largest weights, its transitions.
+
+    \b
+    Examples:
+      blockwolfe inspect chunker.npz --top 30
+      blockwolfe inspect chunker.npz --json | jq .certificate.gap
+    """
+    from blockwolfe.cli.weights import largest_weights, transition_table
+    from blockwolfe.store import load
+
+    svm = load(model)
+    name, _ = task_of_model(svm)
+    given = svm.extra_.get("input", {})
+    weights = largest_weights(svm, _feature_names(given), top)
+    transitions = transition_table(svm)
+    certificate = svm.certificate_
+    bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
+    numbers: dict[str, Any] = {
+        "model": model,
+        "task": name,
+        "options": repr(svm.task_),
+        "format": given.get("format"),
+        "template": given.get("template"),
+        "n_weights": len(svm.coef_),
+        "n_nonzero": int((svm.coef_ != 0).sum()),
+        "n_examples": len(certificate.block_gaps),
+        "labels": getattr(svm, "classes_", None),
+        "passes": svm.n_iter_,
+        "seconds": svm.trace_[-1].seconds,
+        "certificate": bounds,
+        "weights": [{"name": n, "weight": w} for n, w in weights],
+        "transitions": None if transitions is None else transitions[1],
+        "command": svm.extra_.get("command"),
+    }
+    shown = [table(model, ("", ""), _facts(numbers, certificate))]
+    shown.append(table("Largest weights", ("weight", "name"), [(w, n) for n, w in weights]))
+    if transitions is not None:
+        shown.append(_transitions(*transitions, top))
+    show(json, numbers, *shown)
+    return OK
+
+
+def _feature_names(given: dict[str, Any]) -> Any:
+    if given.get("format") not in FORMATS:
+        return None
+    reader = FORMATS[given["format"]].make(is_sequence=given["is_sequence"])
+    reader.unpack(given)
+    return reader.feature_names
+
+
+def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
+    facts = [
+        ("task", f"{numbers['task']}: {numbers['options']}"),
+        ("trained on", f"{numbers['n_examples']:,} examples ({numbers['format'] or 'in Python'})"),
+        ("weights", f"{numbers['n_weights']:,}, of which {numbers['n_nonzero']:,} are not zero"),
+        ("strength", f"lam = {certificate.lam:.6g}"),
+        ("gap", f"{certificate.gap:.4g} ({certificate.kind})"),
+        ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
+        ("work", f"{numbers['passes']} passes, {numbers['seconds']:.2f} s"),
+    ]
+    if numbers["labels"] is not None:
+        labels = [str(label) for label in numbers["labels"]]
+        shown = " ".join(labels[:30]) + (" ..." if len(labels) > 30 else "")
+        facts.insert(1, ("labels", f"{len(labels)}: {shown}"))
+    if numbers["template"]:
+        facts.append(("template", " ; ".join(numbers["template"].split("\n"))))
+    if numbers["command"]:
+        facts.append(("made by", numbers["command"]))
+    return facts
+
+
+def _transitions(labels: list[str], weights: Any, top: int) -> Any:
+    if len(labels) <= _MOST_LABELS:
+        rows = [
+            [label, *(f"{value:.3f}" for value in row)]
+            for label, row in zip(labels, weights, strict=True)
+        ]
+        return table("Transitions, from row to column", ["", *labels], rows)
+    order = (-weights).ravel().argsort(kind="stable")
+    n = max(1, top // 2)
+    rows = []
+    for j in (*order[:n], *order[-n:]):
+        a, b = divmod(int(j), len(labels))
+        rows.append([f"{weights[a, b]:.3f}", f"{labels[a]} -> {labels[b]}"])
+    return table("Most and least wanted transitions", ("weight", "from -> to"), rows)
+
+
+def report(
+    model: Model,
+    output: Report,
+    train: Train = None,
+    held_out: HeldOut = None,
+    config: o.Config = None,
+) -> int:
+    """Write a page about a model: certificate, convergence, weights, errors.
+
+    \b
+    Examples:
+      blockwolfe report chunker.npz -o report.html
+      blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
+    """
+    from blockwolfe.cli.files import check_output, load_model, read_later
+    from blockwolfe.cli.registry import load_home
+    from blockwolfe.errors import InputError
+
+    check_output(output)
+    try:
+        write_report = load_home("blockwolfe.report.html:write_report")
+    except ImportError as error:
+        raise InputError(f"this blockwolfe cannot write reports ({error}).") from error
+    svm, reader = load_model(model, train or held_out or "dataset:", None)
+    pairs = {}
+    for name, data in (("train", train), ("held_out", held_out)):
+        read = None if data is None else read_later(reader, data, labelled=True)
+        pairs[name] = None if read is None else (read.X, read.Y)
+    write_report(output, svm, **pairs, command=svm.extra_.get("command"))
+    return OK

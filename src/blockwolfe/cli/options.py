@@ -1,0 +1,117 @@
+"""Options that several commands share, and options from a file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blockwolfe.cli.registry import DATASETS, FORMATS, TASKS
+
+__all__ = [
+    "Config",
+    "Data",
+    "DataFormat",
+    "DataHome",
+    "Json",
+    "Method",
+    "MinCount",
+    "NJobs",
+    "Seed",
+    "Set",
+    "TaskName",
+    "Template",
+]
+
+_METHODS = ("auto", "bcfw", "fw", "bcfw+gap", "bcfw+gap+pairwise+cache", "bcfw+averaging")
+
+
+def _read_config(context: typer.Context, path: str | None) -> str | None:
+    """Take defaults from a TOML file: keys at its top, or in a table named as the command."""
+    if path is None:
+        return None
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{path} is not TOML: {error}") from error
+    own = content.get(context.info_name or "", {})
+    values = {k: v for k, v in content.items() if not isinstance(v, dict)} | own
+    given = {name.replace("-", "_"): value for name, value in values.items()}
+    valid = {str(p.name) for p in context.command.params if p.name not in ("config", "help")}
+    for name in given:
+        if name not in valid:
+            raise typer.BadParameter(
+                f"{path} has {name!r}, which {context.info_name} does not know; valid: "
+                f"{', '.join(sorted(valid))}"
+            )
+    known: dict[str, Any] = dict(context.default_map or {})
+    context.default_map = {**known, **given}
+    return path
+
+
+def _complete(names: Any) -> Any:
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return complete
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Names of datasets that begin so."""
+    return [name for name in DATASETS if name.startswith(incomplete)]
+
+
+_TASK_HELP = f"What is predicted: {', '.join(TASKS)}."
+_DATA_HELP = "Files, gzip or plain, - for standard input, or dataset:NAME/SPLIT."
+
+TaskName = Annotated[
+    str, typer.Argument(metavar="TASK", help=_TASK_HELP, autocompletion=_complete(TASKS))
+]
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA_HELP)]
+DataFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help=f"Format of DATA where its suffix does not tell: {', '.join(FORMATS)}.",
+        autocompletion=_complete(FORMATS),
+    ),
+]
+Template = Annotated[
+    str | None,
+    typer.Option(
+        help="Feature templates for columns, such as 'w[0]; w[-1],w[0]; p[0]', or a file of them."
+    ),
+]
+MinCount = Annotated[int, typer.Option(help="How often a feature must occur to be kept.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An option of the task, e.g. bias=false."),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="auto, fw, bcfw, or bcfw+rules, e.g. bcfw+gap+pairwise+cache.",
+        autocompletion=_complete(_METHODS),
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same run.")]
+NJobs = Annotated[int | None, typer.Option(help="Cores to use; -1 for all.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Config = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=_read_config,
+        help="TOML file with any of these options; flags override it.",
+    ),
+]
+DataHome = Annotated[
+    str | None,
+    typer.Option(help="Folder of datasets; by default BLOCKWOLFE_DATA, else a cache."),
+]

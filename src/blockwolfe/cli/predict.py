@@ -1,0 +1,114 @@
+"""``blockwolfe predict`` and ``blockwolfe evaluate``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from blockwolfe.cli import options as o
+from blockwolfe.cli.registry import load_home, task_of_model
+from blockwolfe.cli.showing import OK, note, show, table
+
+__all__ = ["evaluate", "predict"]
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
+Given = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file, - for standard input, or dataset:NAME/SPLIT.")
+]
+Output = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="FILE", help="Else standard output.")
+]
+
+
+def predict(
+    model: Model,
+    data: Given,
+    output: Output = None,
+    format: o.DataFormat = None,
+    config: o.Config = None,
+) -> int:
+    """Predict outputs for a file of the kind that the model was trained on.
+
+    Columns get the predicted label as one more column; JSON objects get it as "labels"; CoNLL-U
+    files get HEAD; the others make one label a line. Labels in DATA are not looked at.
+
+    \b
+    Examples:
+      blockwolfe predict chunker.npz test.txt.gz -o predicted.txt
+      cat new.txt | blockwolfe predict chunker.npz - | head
+      blockwolfe predict parser.npz raw.conllu > parsed.conllu
+    """
+    from blockwolfe.cli.files import load_model, read_later, write_lines
+    from blockwolfe.errors import InputError
+
+    svm, reader = load_model(model, data, format)
+    examples = read_later(reader, data, labelled=False)
+    outputs = svm.predict(examples.X)
+    try:
+        write_lines(reader.write(examples, outputs), output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if output in (None, "-") else output
+        raise InputError(f"predictions cannot be written to {name}: {error.strerror}.") from error
+    return OK
+
+
+def evaluate(
+    model: Model,
+    data: Given,
+    format: o.DataFormat = None,
+    json: o.Json = False,
+    config: o.Config = None,
+) -> int:
+    """Score a model on data with true outputs.
+
+    Always the mean task loss; then what is usual for the task: accuracy of positions and
+    sequences, chunk precision, recall and F1 where labels are BIO tags, attachment of trees.
+
+    \b
+    Examples:
+      blockwolfe evaluate chunker.npz test.txt.gz
+      blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
+    """
+    from blockwolfe.cli.files import load_model, read_later
+    from blockwolfe.errors import InputError
+    from blockwolfe.problem.evaluate import task_losses
+
+    svm, reader = load_model(model, data, format)
+    name, entry = task_of_model(svm)
+    examples = read_later(reader, data, labelled=True)
+    if examples.Y is None:
+        raise InputError(f"{data} has no outputs to compare with.")
+    outputs = svm.predict(examples.X)
+    _tell_of_unknown_labels(svm, examples.Y, data)
+    loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+    scores = {"task_loss": loss, **load_home(entry.metrics)(examples.Y, outputs)}
+    n = len(outputs)
+    rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
+    title = f"{model} on {data}: {n} examples"
+    show(json, {"model": model, "data": data, "task": name, "n_examples": n, **scores},
+         table(title, ("", ""), rows))  # fmt: skip
+    return OK
+
+
+def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
+    """Labels that training never saw count as missed; the user should know."""
+    classes = getattr(svm, "classes_", None)
+    if classes is None:
+        return
+    known = set(classes.tolist())
+    flat = [label for y in Y for label in (y if _is_row(y) else [y])]
+    plain = [label.item() if hasattr(label, "item") else label for label in flat]
+    unknown = [label for label in plain if label not in known]
+    if unknown:
+        names = ", ".join(repr(label) for label in list(dict.fromkeys(unknown))[:5])
+        note(
+            f"warning: {data} has {len(unknown)} labels that the model does not know "
+            f"({names}); they count as missed."
+        )
+
+
+def _is_row(y: Any) -> bool:
+    return not isinstance(y, str) and hasattr(y, "__len__")

@@ -1,0 +1,238 @@
+"""What the command line knows by name: tasks, formats, datasets. One entry each."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+__all__ = ["DATASETS", "FORMATS", "TASKS", "DatasetEntry", "FormatEntry", "TaskEntry", "load_home"]
+
+
+def load_home(home: str) -> Any:
+    """What ``module:name`` names.
+
+    >>> load_home("math:floor")(1.5)
+    1
+    """
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _find(kind: str, name: str, known: Iterable[str]) -> None:
+    from blockwolfe.errors import unknown_option
+
+    if name not in known:
+        raise unknown_option(kind, name, known)
+
+
+@dataclass(frozen=True)
+class FormatEntry:
+    """A kind of file: its reader, and the suffixes by which it is told."""
+
+    home: str
+    suffixes: tuple[str, ...]
+    help: str
+
+    def make(self, **options: Any) -> Any:
+        """A reader for one task."""
+        return load_home(self.home)(**options)
+
+
+FORMATS = {
+    "columns": FormatEntry(
+        "blockwolfe.data.formats.columns:Columns",
+        (".txt", ".conll", ".tsv", ".iob", ".bio", ".col"),
+        "CoNLL columns, a token a line, the label last; --template makes the features",
+    ),
+    "svmlight": FormatEntry(
+        "blockwolfe.data.formats.svmlight:SVMLight",
+        (".svm", ".dat", ".svmlight", ".libsvm", ".hmm"),
+        "label qid:3 1:0.5 7:1 (SVM-light; SVM-hmm with qid)",
+    ),
+    "jsonl": FormatEntry(
+        "blockwolfe.data.formats.jsonlines:JSONLines",
+        (".jsonl", ".ndjson", ".json"),
+        'a JSON object a line: {"tokens": [{...}], "labels": [...]} or {"features", "label"}',
+    ),
+    "npz": FormatEntry(
+        "blockwolfe.data.formats.arrays:Arrays",
+        (".npz",),
+        "arrays X, y and, for sequences, offsets",
+    ),
+    "conllu": FormatEntry(
+        "blockwolfe.data.formats.treebank:Treebank",
+        (".conllu",),
+        "CoNLL-U treebanks",
+    ),
+}
+
+
+def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
+    """The name of a file's format: given, or told by its suffix (without .gz).
+
+    >>> format_of("train.txt.gz", None, ("columns", "npz"))
+    'columns'
+    """
+    from blockwolfe.errors import InputError, OptionError
+
+    if given is not None:
+        _find("format", given, FORMATS)
+        if given not in valid:
+            raise OptionError(
+                f"format={given!r} does not fit this task; valid: {', '.join(valid)}."
+            )
+        return given
+    plain = path.removesuffix(".gz")
+    for name in valid:
+        if plain.endswith(FORMATS[name].suffixes):
+            return name
+    raise InputError(
+        f"the format of {path} cannot be told from its name; say --format "
+        f"{', '.join(valid[:-1])}{' or ' if valid[1:] else ''}{valid[-1]}."
+    )
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task: its class, the formats it is read from, and how predictions are scored.
+
+    `metrics` names a function of true and predicted outputs that returns numbers by name.
+    """
+
+    home: str
+    formats: tuple[str, ...]
+    metrics: str
+    help: str
+    is_sequence: bool = True
+
+    def make(self, settings: Iterable[str], min_count: int) -> Any:
+        """The task, with options as ``name=value``."""
+        return made_task(load_home(self.home), settings, min_count)
+
+
+TASKS = {
+    "chain": TaskEntry(
+        "blockwolfe.tasks:Chain",
+        ("columns", "svmlight", "jsonl", "npz"),
+        "blockwolfe.cli.metrics:of_sequences",
+        "label sequences: tagging, chunking, names, letters of words",
+    ),
+    "multiclass": TaskEntry(
+        "blockwolfe.tasks:Multiclass",
+        ("svmlight", "jsonl", "npz"),
+        "blockwolfe.cli.metrics:of_labels",
+        "one label per row",
+        is_sequence=False,
+    ),
+    "parsing": TaskEntry(
+        "blockwolfe.tasks:SpanningTree",
+        ("conllu",),
+        "blockwolfe.cli.metrics:of_trees",
+        "dependency trees",
+    ),
+}
+
+
+def find_task(name: str) -> TaskEntry:
+    """The entry of a task."""
+    _find("TASK", name, TASKS)
+    return TASKS[name]
+
+
+def task_of_model(svm: Any) -> tuple[str, TaskEntry]:
+    """Name and entry of the task of a model."""
+    from blockwolfe.errors import InputError
+
+    kind = type(svm.task_).__name__
+    for name, entry in TASKS.items():
+        if entry.home.partition(":")[2] == kind:
+            return name, entry
+    raise InputError(f"the model's task {kind} is not known to the command line.")
+
+
+def made_task(kind: Any, settings: Iterable[str], min_count: int = 1) -> Any:
+    """An object of a class, with options as ``name=value`` (values as in TOML)."""
+    from blockwolfe.errors import OptionError, unknown_option
+
+    valid = list(inspect.signature(kind).parameters)
+    options: dict[str, Any] = {"min_count": min_count} if "min_count" in valid else {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        if not sign:
+            raise OptionError(f"--set {setting!r} must be name=value, for example bias=false.")
+        if name not in valid:
+            raise unknown_option("set", name, valid)
+        options[name] = _value(value)
+    return kind(**options)
+
+
+def _value(text: str) -> Any:
+    """A TOML value; anything else is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A dataset: its loader, its splits, and the folder of its files (none: it is made here)."""
+
+    home: str
+    task: str
+    help: str
+    splits: tuple[str, ...] = ("train", "test")
+    folder: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def load(self, split: str, data_home: str | None = None) -> Any:
+        """One split."""
+        _find("split", split, self.splits)
+        where = {"data_home": data_home} if self.folder else {}
+        return load_home(self.home)(split=split, **self.options, **where)
+
+
+DATASETS = {
+    "ocr-small": DatasetEntry(
+        "blockwolfe.datasets:load_ocr",
+        "chain",
+        "handwritten words, 626 to train on",
+        folder="ocr",
+        options={"subset": "small"},
+    ),
+    "ocr-large": DatasetEntry(
+        "blockwolfe.datasets:load_ocr",
+        "chain",
+        "handwritten words, 6251 to train on",
+        folder="ocr",
+        options={"subset": "large"},
+    ),
+    "conll2000": DatasetEntry(
+        "blockwolfe.datasets:load_conll2000",
+        "chain",
+        "text chunking of CoNLL-2000",
+        folder="conll2000",
+    ),
+    "ud-ewt": DatasetEntry(
+        "blockwolfe.datasets:load_ud_ewt",
+        "parsing",
+        "dependency trees of English web texts",
+        splits=("train", "dev", "test"),
+        folder="ud_ewt",
+    ),
+    "digit-strings": DatasetEntry(
+        "blockwolfe.datasets:digit_strings",
+        "chain",
+        "strings of handwritten digits, made here",
+    ),
+}
+
+
+def find_dataset(name: str) -> DatasetEntry:
+    """The entry of a dataset."""
+    _find("dataset", name, DATASETS)
+    return DATASETS[name]

@@ -1,0 +1,70 @@
+"""What commands print: tables for people, JSON for machines, one line for what went wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["BROKEN", "INTERRUPTED", "NOT_REACHED", "OK", "WRONG", "note", "plain", "show", "table"]
+
+# Exit codes.
+OK = 0
+NOT_REACHED = 1  # done, but not what was asked for: the gap did not reach tol, a check failed
+WRONG = 2  # bad input, an unknown option, a file that cannot be read or written
+BROKEN = 3  # a fault of blockwolfe itself
+INTERRUPTED = 130
+
+
+def note(text: str) -> None:
+    """One line on standard error."""
+    print(f"blockwolfe: {' '.join(text.split())}", file=sys.stderr, flush=True)
+
+
+def plain(value: Any) -> Any:
+    """Numbers and lists that JSON has; what is not a number is null.
+
+    >>> plain({"a": float("nan"), "b": (1, 2.5)})
+    {'a': None, 'b': [1, 2.5]}
+    """
+    if isinstance(value, dict):
+        return {str(name): plain(inside) for name, inside in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(inside) for inside in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def show(as_json: bool, numbers: dict[str, Any], *shown: Any) -> None:
+    """Print `numbers` as JSON, or else what is `shown`."""
+    if as_json:
+        print(json.dumps(plain(numbers), ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    # A table that goes into a file is as wide as it needs to be.
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=160)
+    for each in shown:
+        console.print(each, markup=False)
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+    """A table; numbers with up to six digits."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(*header, title=title, title_justify="left", show_header=any(header))
+    for row in rows:
+        made.add_row(*(escape(_text(cell)) for cell in row))
+    return made
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float):
+        return "-" if math.isnan(cell) else f"{cell:.6g}"
+    return str(cell)

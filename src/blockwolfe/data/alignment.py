@@ -1,0 +1,91 @@
+"""Word alignments: the file format of the shared tasks, and the error rate."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.data.fetch import unpacked
+from blockwolfe.data.links import Alignment, read_pairs
+from blockwolfe.errors import InputError
+
+__all__ = ["alignment_error_rate", "read_alignments"]
+
+_LINE = re.compile(r"(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]+([SP])")
+
+
+def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> dict[int, Alignment]:
+    """Alignments by sentence number, from lines ``sentence source target S|P``, counted from 1.
+
+    Takes a path (gzip or plain text) or the lines themselves. Positions of the result are
+    counted from 0, sentence numbers are those of the file. A malformed line, or a link that is
+    listed twice, is an `InputError` that says which line.
+
+    >>> read_alignments(["0001 1 1 S", "0001 2 3 P"])[1].possible.tolist()
+    [[1, 2]]
+    """
+    where = ""
+    if isinstance(path_or_lines, (str, os.PathLike)):
+        path = Path(path_or_lines)
+        where = f" of {path}"
+        lines: Iterable[str] = unpacked(path).decode("utf-8", "replace").split("\n")
+    else:
+        lines = path_or_lines
+    found: dict[int, dict[tuple[int, int], str]] = {}
+    for number, line in enumerate(lines, start=1):
+        content = line.strip()
+        if not content:
+            continue
+        match = _LINE.fullmatch(content)
+        sentence, source, target = map(int, match.groups()[:3]) if match else (0, 0, 0)
+        if match is None or min(sentence, source, target) < 1:
+            raise InputError(
+                f"line {number}{where} is {content[:60]!r}; expected 'sentence source target S' or "
+                "'... P' with positions counted from 1."
+            )
+        links = found.setdefault(sentence, {})
+        if (source - 1, target - 1) in links:
+            raise InputError(f"line {number}{where} is {content!r}: that link was listed before.")
+        links[source - 1, target - 1] = match[4]
+    return {sentence: _by_kind(links) for sentence, links in found.items()}
+
+
+def _by_kind(links: dict[tuple[int, int], str]) -> Alignment:
+    sure, possible = (
+        np.array(sorted(link for link, kind in links.items() if kind == wanted), dtype=np.int64)
+        for wanted in "SP"
+    )
+    return Alignment(sure.reshape(-1, 2), possible.reshape(-1, 2))
+
+
+def alignment_error_rate(
+    sure: Sequence[Any], possible: Sequence[Any], predicted: Sequence[Any]
+) -> float:
+    """AER = 1 - (|A & S| + |A & (S | P)|) / (|A| + |S|), over all sentences together.
+
+    Each argument has one collection of pairs (source, target) per sentence: sure links S,
+    possible links P (whether or not they contain S), predicted links A.
+
+    >>> alignment_error_rate([[(0, 0), (1, 1)]], [[(1, 2)]], [[(0, 0), (1, 2)]])
+    0.25
+    """
+    if not len(sure) == len(possible) == len(predicted):
+        raise InputError(
+            f"sure, possible and predicted have {len(sure)}, {len(possible)} and "
+            f"{len(predicted)} sentences; expected as many."
+        )
+    n_right = n_links = 0
+    for i, row in enumerate(zip(sure, possible, predicted, strict=True)):
+        names = (f"sure[{i}]", f"possible[{i}]", f"predicted[{i}]")
+        S, P, A = (
+            set(map(tuple, read_pairs(links, name).tolist()))
+            for links, name in zip(row, names, strict=True)
+        )
+        n_right += len(A & S) + len(A & (S | P))
+        n_links += len(A) + len(S)
+    return 1.0 - n_right / n_links if n_links else 0.0

@@ -1,0 +1,92 @@
+"""Arrays in an npz file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from blockwolfe.data.formats.base import Examples, Format, Source
+from blockwolfe.errors import InputError
+
+__all__ = ["Arrays"]
+
+
+class Arrays(Format):
+    """``X`` (rows, features), ``y`` a label per row; for sequences, ``offsets`` of n + 1 rows.
+
+    A sparse X is stored as ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
+
+    >>> file = io.BytesIO()
+    >>> np.savez(file, X=np.eye(3), y=[0, 1, 0], offsets=[0, 2, 3])
+    >>> [x.shape for x in Arrays().learn([Source("a.npz", file.getvalue())]).X]
+    [(2, 3), (1, 3)]
+    """
+
+    name = "npz"
+
+    def read(self, source: Source, *, labelled: bool) -> Examples:
+        """Read a file."""
+        arrays = _arrays(source)
+        X = self._rows(arrays, source)
+        y = arrays.get("y")
+        if y is None and labelled:
+            raise _missing("y", "a label per row", arrays, source)
+        if y is not None and len(y) != X.shape[0]:
+            raise InputError(f"{source.name}: X has {X.shape[0]} rows and y has {len(y)}.")
+        if not self.is_sequence:
+            return Examples(X, y)
+        spans = list(pairwise(_offsets(arrays, X.shape[0], source)))
+        labels = None if y is None else [y[a:b] for a, b in spans]
+        return Examples([X[a:b] for a, b in spans], labels)
+
+    def _rows(self, arrays: dict[str, np.ndarray], source: Source) -> Any:
+        if "X_indptr" in arrays:
+            data, indices, indptr, shape = (
+                arrays.get(f"X_{part}") for part in ("data", "indices", "indptr", "shape")
+            )
+            try:
+                return sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{source.name}: X_... is no CSR matrix ({error}).") from error
+        X = arrays.get("X")
+        if X is None or X.ndim != 2:
+            raise _missing("X", "a row of features per position", arrays, source)
+        return X
+
+    def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
+        """One label a line, and an empty line after a sequence."""
+        if not self.is_sequence:
+            yield from map(str, outputs)
+            return
+        for labels in outputs:
+            yield from (*map(str, labels), "")
+
+
+def _arrays(source: Source) -> dict[str, np.ndarray]:
+    try:
+        with np.load(io.BytesIO(source.content), allow_pickle=False) as archive:
+            return dict(archive)
+    except Exception as error:  # a damaged zip file raises almost anything
+        raise InputError(f"{source.name} is not an npz file of arrays ({error}).") from error
+
+
+def _offsets(arrays: dict[str, np.ndarray], n_rows: int, source: Source) -> np.ndarray:
+    offsets = arrays.get("offsets")
+    if offsets is None:
+        raise _missing("offsets", "where each sequence begins, and the end", arrays, source)
+    is_sound = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == n_rows
+    if not is_sound or (np.diff(offsets) < 1).any():
+        raise InputError(
+            f"{source.name}: offsets must increase from 0 to {n_rows}, the number of rows of X."
+        )
+    return offsets
+
+
+def _missing(name: str, what: str, arrays: dict[str, np.ndarray], source: Source) -> InputError:
+    shown = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
+    return InputError(f"{source.name} has {shown}; expected {name} ({what}).")

@@ -1,0 +1,115 @@
+"""Columns of text: a token a line, blanks between columns, an empty line after a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.data.conll import read_columns
+from blockwolfe.data.formats.base import Examples, Format, Source, check_any
+from blockwolfe.data.templates import (
+    CHUNK_TEMPLATE,
+    WORD_TEMPLATE,
+    Row,
+    TemplateFeatures,
+    parse_template,
+)
+from blockwolfe.errors import InputError, OptionError
+
+__all__ = ["Columns"]
+
+
+class Columns(Format):
+    r"""CoNLL columns; the last one is the label, templates make features of the others.
+
+    >>> source = Source("a.txt", b"The DT B\ncat NN I\n\nRun VB O\n")
+    >>> made = Columns(template="w[0]")
+    >>> examples = made.learn([source])
+    >>> [x.shape for x in examples.X], made.feature_names
+    ([(2, 3), (1, 3)], ['w[0]=the', 'w[0]=cat', 'w[0]=run'])
+    >>> list(made.write(examples, [["B", "B"], ["O"]]))
+    ['The DT B B', 'cat NN I B', '', 'Run VB O O', '']
+    """
+
+    name = "columns"
+    kept = ("template", "n_columns", "keys", "sizes", "names")
+
+    n_columns: int  # without the label
+    features: TemplateFeatures
+
+    def learn(self, sources: list[Source]) -> Examples:
+        """Read all files and number their features."""
+        files = [self._rows(source) for source in sources]
+        widths = [len(file[0][0]) for file in files]
+        if len(set(widths)) > 1:
+            raise InputError(
+                f"{sources[0].name} has {widths[0]} columns and another file has "
+                f"{next(w for w in widths if w != widths[0])}; expected as many."
+            )
+        self.n_columns = widths[0] - 1
+        if self.n_columns < 1:
+            raise InputError(f"{sources[0].name} has one column; expected a word and its label.")
+        if self.template is None:
+            self.template = CHUNK_TEMPLATE if self.n_columns > 1 else WORD_TEMPLATE
+        self._check_template(self.template)
+        rows = [sentence for file in files for sentence in file]
+        self.features = TemplateFeatures(self.template, self.min_count).fit(rows)
+        if not self.features.n_features_:
+            raise OptionError(f"min_count={self.min_count}: no feature occurs that often.")
+        return self._examples(rows, is_labelled=True)
+
+    def read(self, source: Source, *, labelled: bool) -> Examples:
+        """Read a file; without a label column too, unless `labelled`."""
+        rows = self._rows(source)
+        width = len(rows[0][0])
+        valid = (self.n_columns + 1,) if labelled else (self.n_columns, self.n_columns + 1)
+        if width not in valid:
+            label = "and the label" if labelled else "and perhaps the label"
+            raise InputError(
+                f"{source.name} has {width} columns; expected {self.n_columns}, as in training, "
+                f"{label}."
+            )
+        return self._examples(rows, is_labelled=width > self.n_columns)
+
+    def _rows(self, source: Source) -> list[list[Row]]:
+        rows = read_columns(source.lines(), f" of {source.name}")
+        check_any(rows, source, "sequences")
+        return rows
+
+    def _examples(self, rows: list[list[Row]], is_labelled: bool) -> Examples:
+        labels = [np.array([row[-1] for row in s]) for s in rows] if is_labelled else None
+        return Examples(self.features.transform(rows), labels, rows)
+
+    def _check_template(self, template: str) -> None:
+        for item in (item for items in parse_template(template) for item in items):
+            if item.column >= self.n_columns:
+                raise OptionError(
+                    f"template: {item.name} is column {item.column}, but there are columns "
+                    f"0..{self.n_columns - 1} beside the label."
+                )
+
+    def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
+        """The columns as they were read and the predicted label after them, as conlleval wants."""
+        for rows, labels in zip(examples.raw, outputs, strict=True):
+            for row, label in zip(rows, labels, strict=True):
+                yield " ".join((*row, str(label)))
+            yield ""
+
+    @property
+    def feature_names(self) -> list[str]:
+        """What each feature sees."""
+        return self.features.feature_names_
+
+    def packed(self) -> dict[str, Any]:
+        """Template and vocabulary."""
+        self.keys, self.sizes = self.features.keys_, self.features.sizes_
+        self.names = np.array(self.features.feature_names_)
+        return super().packed()
+
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """Template and vocabulary."""
+        super().unpack(packed)
+        self.features = TemplateFeatures(packed["template"], self.min_count)
+        self.features.relearn(self.keys, self.sizes, self.names.tolist())

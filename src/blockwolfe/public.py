@@ -1,0 +1,123 @@
+"""Every public name; `import blockwolfe` finds them here when one is first asked for."""
+
+from blockwolfe import datasets, structures, tasks
+from blockwolfe.compare_methods import compare
+from blockwolfe.comparison import Comparison
+from blockwolfe.data.alignment_features import AlignmentVectorizer
+from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.errors import (
+    BlockwolfeError,
+    DataNotFoundError,
+    InputError,
+    MissingLibraryError,
+    ModelFileError,
+    NotCertifiedWarning,
+    OptionError,
+    OracleError,
+)
+from blockwolfe.estimator import StructuredSVM
+from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
+from blockwolfe.methods.caches import Cache
+from blockwolfe.methods.checkpoint import Checkpoint
+from blockwolfe.methods.events import Event
+from blockwolfe.methods.samplers import Cyclic, GapSampling, MaxGap, Permutation, Uniform
+from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
+from blockwolfe.methods.solve import solve
+from blockwolfe.methods.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
+from blockwolfe.path.cv import StructuredSVMCV
+from blockwolfe.path.grid import solve_grid
+from blockwolfe.path.result import Breakpoint, Path, load_path
+from blockwolfe.path.solve import solve_path
+from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.checks import TaskReport, check_task
+from blockwolfe.problem.problem import Problem, certify
+from blockwolfe.problem.state import State
+from blockwolfe.report.alignments import AlignmentDisplay
+from blockwolfe.report.comparisons import ComparisonDisplay
+from blockwolfe.report.confusion import ConfusionDisplay
+from blockwolfe.report.displays import ConvergenceDisplay
+from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.html import write_report
+from blockwolfe.report.labellings import LabellingDisplay
+from blockwolfe.report.multilabel import LabelPairsDisplay
+from blockwolfe.report.parses import ParseDisplay
+from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.poses import PoseDisplay
+from blockwolfe.report.programs import SelectionDisplay
+from blockwolfe.report.segmentation import SegmentationDisplay
+from blockwolfe.report.transitions import TransitionsDisplay
+from blockwolfe.results.result import Counts, Result
+from blockwolfe.results.status import Status
+from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.store import load
+
+__all__ = [
+    "BCFW",
+    "FW",
+    "AlignmentDisplay",
+    "AlignmentVectorizer",
+    "Auto",
+    "Away",
+    "BestOf",
+    "BlendedPairwise",
+    "BlockGapsDisplay",
+    "BlockwolfeError",
+    "Breakpoint",
+    "Cache",
+    "Certificate",
+    "Checkpoint",
+    "Comparison",
+    "ComparisonDisplay",
+    "ConfusionDisplay",
+    "ConvergenceDisplay",
+    "Corrective",
+    "Counts",
+    "Cyclic",
+    "DataNotFoundError",
+    "Event",
+    "FrankWolfe",
+    "GapSampling",
+    "InputError",
+    "LabelPairsDisplay",
+    "LabellingDisplay",
+    "MLflowCallback",
+    "MaxGap",
+    "MissingLibraryError",
+    "ModelFileError",
+    "NotCertifiedWarning",
+    "OptionError",
+    "OracleError",
+    "Pairwise",
+    "ParseDisplay",
+    "Path",
+    "PathDisplay",
+    "Permutation",
+    "PoseDisplay",
+    "Problem",
+    "Result",
+    "SegmentationDisplay",
+    "SelectionDisplay",
+    "State",
+    "Status",
+    "StructuredSVM",
+    "StructuredSVMCV",
+    "TaskReport",
+    "TensorBoardCallback",
+    "TokenVectorizer",
+    "Trace",
+    "TraceRow",
+    "TransitionsDisplay",
+    "Uniform",
+    "certify",
+    "check_task",
+    "compare",
+    "datasets",
+    "load",
+    "load_path",
+    "solve",
+    "solve_grid",
+    "solve_path",
+    "structures",
+    "tasks",
+    "write_report",
+]

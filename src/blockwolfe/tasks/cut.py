@@ -1,0 +1,208 @@
+"""Two labels on the nodes of any graph, where neighbours that agree are rewarded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError
+from blockwolfe.features.emissions import Tokens
+from blockwolfe.structures import cut
+from blockwolfe.structures.chain import FORBIDDEN
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.labelling import LabellingTask, refuse_labels
+from blockwolfe.tasks.part_task import Costs, GraphInput
+
+__all__ = ["Cut"]
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by min-cut."""
+    n_parts, n_nodes = part_functions.augment(data, i), data.size[i, 0]
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    unary, pairwise = data.augmented[:n_nodes], data.augmented[n_nodes:n_parts]
+    is_exact = True
+    for e in range(ends.shape[0]):
+        is_exact = is_exact and pairwise[e] <= 0.0
+        pairwise[e] = -min(pairwise[e], 0.0)
+    if data.option.shape[0] > 0:
+        must_be_one = data.option[data.columns.node.offset[i] :]
+        for t in range(n_nodes):
+            if must_be_one[t] != 0:
+                unary[t] = -FORBIDDEN
+    labels = data.ints[:n_nodes]
+    cut.maximize_into(unary, pairwise, ends, labels, data.ints[n_nodes:], data.floats)
+    size = 0
+    for t in range(n_nodes):
+        if labels[t] == 1:
+            part[size], value[size] = t, 1.0
+            size += 1
+    for e in range(ends.shape[0]):
+        if labels[ends[e, 0]] != labels[ends[e, 1]]:
+            part[size], value[size] = n_nodes + e, 1.0
+            size += 1
+    # the task refuses such a w; whoever comes here past it shall not take the answer for a maximum
+    return size, _loss(data, i, labels) if is_exact else np.nan
+
+
+@jit
+def _loss(data: Any, i: int, labels: Any) -> float:
+    """Summed over wrong nodes: exactly zero at the truth, which base plus costs need not be."""
+    begin, loss = data.cost_start[i], 0.0
+    for t in range(data.cost_start[i + 1] - begin):
+        cost = data.cost[begin + t]
+        if labels[t] == 1 and cost > 0.0:
+            loss += cost
+        elif labels[t] == 0:
+            loss -= min(cost, 0.0)
+    return loss
+
+
+class Cut(LabellingTask):
+    """One of two labels for each node of a graph: X is a list of `Graph`, Y of label arrays.
+
+    With s_t = -1 for the first label and +1 for the second, x_t the features of node t and
+    f_e >= 0 those of edge e between nodes a and b,
+
+        <w, phi(x, y)> = sum_t s_t <w_node, x_t> - sum_e [y_a != y_b] <w_edge, f_e>
+
+    (less sum_t -x_t, which is the same for all y). Weights of edges are kept >= 0: then neighbours
+    never gain by differing, and every maximum is found exactly by min-cut, on any graph. Edge
+    features should be large where neighbours are alike; without any, all edges share one weight.
+
+    Parameters
+    ----------
+    labels : the two labels in the order wanted; None takes what occurs in Y, sorted.
+    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object, for example
+        ``Hamming(class_weight={"horse": 3.0})`` when missing a horse is worse. All nodes count
+        alike: weights by node are not offered, since a loss is a function of labels alone.
+    bias : a constant node feature (regularised like the others).
+
+    >>> import blockwolfe as bw
+    >>> X = [bw.tasks.Graph([[2.0], [0.2], [-1.0]], [[0, 1], [1, 2]]), bw.tasks.Graph([[1.0]], [])]
+    >>> Y = [["sky", "sky", "field"], ["sky"]]
+    >>> svm = bw.StructuredSVM(Cut(), lam=0.1, tol=1e-3).fit(X, Y)
+    >>> [list(map(str, y)) for y in svm.predict(X)]
+    [['sky', 'sky', 'field'], ['sky']]
+    """
+
+    functions = part_functions.functions(maximize)
+    bounds = {"edge": (0, None)}  # noqa: RUF012 (a constant of the class)
+    n_labels = None
+
+    def __init__(
+        self, *, labels: Any = None, task_loss: Any = "hamming", bias: bool = True
+    ) -> None:
+        self.labels = labels
+        self.task_loss = task_loss
+        self.bias = bias
+
+    def fit(self, X: Any, Y: Any) -> Cut:
+        """Learn labels, cost matrix and layout; trains nothing."""
+        super().fit(X, Y)
+        if len(self.classes_) != 2:
+            found = ", ".join(repr(label.item()) for label in self.classes_[:8])
+            raise InputError(
+                f"{'Y has' if self.labels is None else 'labels has'} {len(self.classes_)} labels "
+                f"({found}); Cut takes exactly two. Join labels, or pass labels=[a, b] where "
+                "training data have one only."
+            )
+        self.layout_ = self.layout_._replace(n_node_labels=1, n_edge_labels=1)
+        return self
+
+    def _read(self, X: Any) -> GraphInput:
+        given = super()._read(X)
+        _check_nonnegative(given.edge)
+        masks = self._allowed(X, given.size[:, 0])
+        return given._replace(
+            node=given.node._replace(values=2.0 * given.node.values),
+            edge=given.edge._replace(values=-given.edge.values),
+            option=np.concatenate([np.zeros(0, np.int64), *(~mask[:, 0] for mask in masks)]).astype(
+                np.int64
+            ),
+        )
+
+    def _forbidden(self, X: Any, n_nodes: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
+        """That a node has the second label; that it has not is in `GraphInput.option`."""
+        masks = zip(self._allowed(X, n_nodes), n_edges, strict=False)
+        parts = [part for mask, n in masks for part in (~mask[:, 1], np.zeros(n, dtype=np.bool_))]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
+
+    def _corners(self, Y: Any, given: GraphInput) -> Corners:
+        codes, offset = self._codes(Y, given)
+        parts = []
+        for i, n_nodes in enumerate(given.size[:, 0]):
+            y = codes[offset[i] : offset[i + 1]]
+            self._check_codes(y, given, i)
+            ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
+            is_cut = y[ends[:, 0]] != y[ends[:, 1]]
+            part = np.concatenate([np.flatnonzero(y), n_nodes + np.flatnonzero(is_cut)])
+            parts.append(part.astype(np.int32))
+        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        return Corners(start, np.concatenate(parts), np.ones(start[-1]))
+
+    def _check_codes(self, y: np.ndarray, given: GraphInput, i: int) -> None:
+        if not len(given.option):
+            return
+        n_parts = given.n_parts(self.layout_)
+        begin, first = int(n_parts[:i].sum()), int(given.node.offset[i])
+        is_never_one = given.forbidden[begin : begin + len(y)]
+        is_never_zero = given.option[first : first + len(y)] != 0
+        refuse_labels(np.where(y == 1, is_never_one, is_never_zero), i)
+
+    def _costs(self, Y: Any, given: GraphInput) -> Costs:
+        """Cost of the second label where it is wrong, minus that of the first where that is."""
+        codes, offset = self._codes(Y, given)
+        scale = np.asarray(self.loss_.scale(np.diff(offset)), dtype=np.float64)
+        each = np.array([self.cost_[0, 1], -self.cost_[1, 0]])[codes]
+        cost = each * np.repeat(scale, np.diff(offset))
+        base = -np.add.reduceat(np.minimum(cost, 0.0), offset[:-1])
+        return Costs(np.ascontiguousarray(cost), offset, base)
+
+    def _output(self, part: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
+        n_nodes = given.size[i, 0]
+        codes = np.zeros(n_nodes, dtype=np.int64)
+        codes[part[part < n_nodes]] = 1
+        return self.classes_[codes]
+
+    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
+        self._check_agreement_pays(given.edge, np.asarray(w, dtype=np.float64))
+        return super()._answer(given, costs, w)
+
+    def _check_agreement_pays(self, edge: Tokens, w: np.ndarray) -> None:
+        of_edges = w[self.layout_.edge_base :]
+        if not (of_edges < 0.0).any() or not len(edge.values):
+            return
+        row = np.repeat(np.arange(len(edge.indptr) - 1), np.diff(edge.indptr))
+        reward = -np.bincount(row, edge.values * of_edges[edge.indices], len(edge.indptr) - 1)
+        if (reward < 0.0).any():
+            position = int(np.argmin(reward))
+            i = int(np.searchsorted(edge.offset, position, side="right")) - 1
+            feature = int(np.argmin(of_edges))
+            raise InputError(
+                f"w rewards disagreement on edge {position - edge.offset[i]} of X[{i}] "
+                f"({reward[position]:.3g}): the weight of edge feature {feature} is "
+                f"{of_edges[feature]:.3g}. A cut needs edge weights >= 0; clip them, or train "
+                "with the task's own bounds."
+            )
+
+    def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_nodes = int(given.size[:, 0].max())
+        n_ints, n_floats = cut.n_scratch(n_nodes, int(np.diff(given.edge.offset).max()))
+        return n_ints + n_nodes, n_floats
+
+
+def _check_nonnegative(edge: Tokens) -> None:
+    if len(edge.values) and edge.values.min() < 0.0:
+        entry = int(np.argmax(edge.values < 0.0))
+        row = int(np.searchsorted(edge.indptr, entry, side="right")) - 1
+        i = int(np.searchsorted(edge.offset, row, side="right")) - 1
+        raise InputError(
+            f"X[{i}].edge_features[{row - edge.offset[i]}] has {edge.values[entry]:g} in column "
+            f"{edge.indices[entry]}; a cut needs edge features >= 0. Shift the column, or split it "
+            "into its positive and its negative part."
+        )

@@ -1,0 +1,173 @@
+"""Labels on the nodes of any graph, by a decoder that bounds its error.
+
+The approximate decoder is compiled like that of other tasks on graphs, and leaves the slack of its
+bounds in `data.slack`. The exact one calls a library, so its oracle is one in Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.structures import graph, graph_exact
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.base import TaskBlocks
+from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.part_task import Costs, GraphInput
+
+__all__ = ["PairwiseGraph"]
+
+_DECODERS = ("approximate", "exact")
+
+
+@jit
+def _decode(data: Any, i: int, max_iterations: int, labels: Any) -> float:
+    """Labels of graph i, and a bound on all; leaves its tables in `data.augmented`."""
+    size = part_functions.augment(data, i)
+    n_labels = data.columns.n_node_labels
+    n_unary = data.size[i, 0] * n_labels
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    unary, pairwise = data.augmented[:n_unary], data.augmented[n_unary:size]
+    ints, floats = data.ints[data.size[i, 0] :], data.floats  # (labels come first)
+    return float(
+        graph.maximize_into(unary, pairwise, ends, n_labels, max_iterations, labels, ints, floats)
+    )
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding; how far its bound is above it goes into `data.slack`."""
+    n_nodes, n_labels = data.size[i, 0], data.columns.n_node_labels
+    labels = data.ints[:n_nodes]
+    n_edges, n_unary, table = 0, n_nodes * n_labels, n_labels * n_labels
+    upper, own = _decode(data, i, data.option[0], labels), 0.0
+    for t in range(n_nodes):
+        part[t] = t * n_labels + labels[t]
+    for e in range(data.columns.edge.offset[i], data.columns.edge.offset[i + 1]):
+        pair = labels[data.ends[e, 0]] * n_labels + labels[data.ends[e, 1]]
+        part[n_nodes + n_edges] = n_unary + n_edges * table + pair
+        n_edges += 1
+    for s in range(n_nodes + n_edges):
+        own += data.augmented[part[s]]
+    data.slack[i] = max(upper - own, 0.0)
+    return part_functions.finish(data, i, part, n_nodes + n_edges, value)
+
+
+class PairwiseGraph(LabellingTask):
+    """Labels on graphs with cycles: X is a list of `Graph`, Y a list of label arrays.
+
+    Weights: node features x labels, and edge features x pairs of labels (row: the label of the
+    first node of the edge), of any sign. Without edge features all edges share one table.
+
+    The best labels of such a graph are NP-hard to find. The decoder bounds how much it may have
+    missed, and training is certified by these bounds (see `Certificate.slack`). On forests, and
+    wherever the bound is tight, it is exact.
+
+    Parameters
+    ----------
+    n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
+    labels : the label set itself, in the order wanted.
+    decoder : "approximate" (tree-reweighted message passing, compiled), or "exact", which leaves
+        what that could not settle to toulbar2 (``pip install 'blockwolfe[map]'``); its time can
+        grow exponentially with the size of a graph.
+    max_iterations : of the message passing; it stops sooner when it gains no more.
+    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    bias : a constant node feature (regularised like the others).
+
+    >>> import blockwolfe as bw
+    >>> triangle = [[0, 1], [1, 2], [2, 0]]
+    >>> X = [bw.tasks.Graph([[1.0], [0.0], [0.2]], triangle), bw.tasks.Graph([[0.1]], [])]
+    >>> svm = bw.StructuredSVM(PairwiseGraph(), lam=0.1, tol=1e-3).fit(X, [["a", "b", "b"], ["b"]])
+    >>> [list(map(str, y)) for y in svm.predict(X)]
+    [['a', 'b', 'b'], ['b']]
+    """
+
+    exact = False
+    functions = part_functions.functions(maximize)
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        decoder: str = "approximate",
+        max_iterations: int = 100,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+    ) -> None:
+        self.n_labels = n_labels
+        self.labels = labels
+        self.decoder = decoder
+        self.max_iterations = max_iterations
+        self.task_loss = task_loss
+        self.bias = bias
+
+    def fit(self, X: Any, Y: Any) -> PairwiseGraph:
+        """Learn labels, cost matrix and layout; trains nothing."""
+        if self.decoder not in _DECODERS:
+            raise unknown_option("decoder", self.decoder, _DECODERS)
+        if self.decoder == "exact":
+            graph_exact.toulbar2()  # (its absence is told before any work)
+        count = self.max_iterations
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise OptionError(f"max_iterations={count!r} must be an integer >= 1.")
+        super().fit(X, Y)
+        return self
+
+    def compiled(self, X: Any, Y: Any) -> TaskBlocks | None:  # type: ignore[override]
+        """The training set for the compiled loop; None for the exact decoder."""
+        if self.decoder == "exact":
+            return None
+        return replace(super().compiled(X, Y), has_bounds=True)
+
+    def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_nodes = int(given.size[:, 0].max())
+        n_edges = int(np.diff(given.edge.offset).max())
+        n_ints, n_floats = graph.n_scratch(n_nodes, n_edges, len(self.classes_))
+        return n_ints + n_nodes, n_floats
+
+    def _option(self) -> list[int]:
+        return [int(self.max_iterations)]
+
+    def _bounded(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[tuple[Any, float]]:
+        """For each graph the labels that were found and a bound on all others."""
+        if np.shape(w) != (self.n_features,):
+            raise InputError(f"w has shape {np.shape(w)}; expected ({self.n_features},).")
+        data = self._data(given, costs, needs_buffer=False)
+        w = np.array(w, dtype=np.float64)
+        answers: list[tuple[Any, float]] = []
+        for i, n_nodes in enumerate(given.size[:, 0]):
+            codes = np.zeros(n_nodes, dtype=np.int64)
+            part_functions.score(data, i, w)
+            upper = _decode(data, i, int(self.max_iterations), codes)
+            if self.decoder == "exact":
+                codes, upper = self._settled(data, i, codes, upper)
+            answers.append((self.classes_[codes], float(upper)))
+        return answers
+
+    def _settled(self, data: Any, i: int, codes: np.ndarray, upper: float) -> tuple[Any, float]:
+        n_labels, n_nodes = len(self.classes_), len(codes)
+        ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+        n_unary = n_nodes * n_labels
+        unary = data.augmented[:n_unary].reshape(n_nodes, n_labels)
+        pairwise = data.augmented[n_unary : n_unary + len(ends) * n_labels**2]
+        tables = (unary, pairwise.reshape(-1, n_labels, n_labels), ends)
+        return graph_exact.settle(*tables, codes, upper)
+
+    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
+        return [y for y, _ in self._bounded(given, costs, w)]
+
+    def augmented_decode_bound(self, x: Any, y: Any, w: np.ndarray) -> tuple[Any, float]:
+        """Good labels for L(y, .) + <w, phi(x, .)>, and a number that no labelling exceeds."""
+        given = self._read([x])
+        self._corners([y], given)  # (checks y)
+        return self._bounded(given, self._costs([y], given), w)[0]
+
+    def decode_bound(self, x: Any, w: np.ndarray) -> tuple[Any, float]:
+        """Good labels for x at w, and a number that no labelling's score exceeds."""
+        given = self._read([x])
+        return self._bounded(given, Costs.none(1), w)[0]

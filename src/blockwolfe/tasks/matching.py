@@ -1,0 +1,280 @@
+"""Links between two sides: bipartite matchings, word alignments."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.compiled import jit
+from blockwolfe.data.links import Alignment, Links, read_pairs
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.structures import augmenting_paths, matching
+from blockwolfe.structures.links import all_links
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.link_inputs import no_nodes, read_links
+from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+
+__all__ = ["Alignment", "Links", "Matching"]
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by shortest augmenting paths."""
+    size = part_functions.augment(data, i)
+    n_source, n_target = data.size[i, 0], data.size[i, 1]
+    n_nodes = n_source + n_target
+    capacity, ints = data.ints[:n_nodes], data.ints[n_nodes:]
+    for t in range(n_nodes):
+        capacity[t] = data.option[0] if t < n_source else data.option[1]
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    scores = data.augmented[:size]
+    found = matching.maximize_into(scores, ends, capacity, n_source, part, ints, data.floats)
+    return part_functions.finish(data, i, part, found, value)
+
+
+class _Truth(NamedTuple):
+    """What y says: links to be found, and others that are not wrong; sorted (n, 2) arrays."""
+
+    sure: np.ndarray
+    possible: np.ndarray
+
+
+class Matching(PartTask):
+    """Links between sources and targets: X is a list of `Links`, Y a list of links that are true.
+
+    phi(x, y) is the sum of the features of the links in y. An entry of Y is an (n, 2) array, list
+    or set of pairs (source, target), or an `Alignment` of sure and possible links: then the sure
+    ones are the true output. With A the predicted links, S the sure, P the possible ones,
+
+        L = miss_cost |S - A| + wrong_cost |A - S - P| + possible_cost |A & P - S|,
+
+    divided by max(|S|, 1) if `normalize`. Predictions are (n, 2) arrays.
+
+    Parameters
+    ----------
+    capacity : how many links a node may have: an integer, or a pair (sources, targets).
+    miss_cost, wrong_cost, possible_cost : of a true link that is missed, of a link that is
+        neither sure nor possible, of one that is only possible.
+    normalize : whether the loss is divided by the number of true links.
+    project_truth : what becomes of true links beyond the capacities. False refuses them; True
+        keeps a largest feasible set of them as true and treats the others as possible.
+    bias : a constant feature of every link (regularised like the others).
+
+    >>> import blockwolfe as bw
+    >>> X = [Links([[2.0], [0.1], [0.2], [1.5]], shape=(2, 2)), Links([[0.1]], shape=(1, 1))]
+    >>> svm = bw.StructuredSVM(Matching(), lam=0.01, tol=1e-3).fit(X, [[(0, 0), (1, 1)], []])
+    >>> [y.tolist() for y in svm.predict(X)]
+    [[[0, 0], [1, 1]], []]
+    """
+
+    functions = part_functions.functions(maximize)
+
+    def __init__(
+        self,
+        capacity: Any = 1,
+        *,
+        miss_cost: float = 1.0,
+        wrong_cost: float = 1.0,
+        possible_cost: float = 0.0,
+        normalize: bool = True,
+        project_truth: bool = False,
+        bias: bool = True,
+    ) -> None:
+        self.capacity = capacity
+        self.miss_cost = miss_cost
+        self.wrong_cost = wrong_cost
+        self.possible_cost = possible_cost
+        self.normalize = normalize
+        self.project_truth = project_truth
+        self.bias = bias
+
+    def fit(self, X: Any, Y: Any) -> Matching:
+        """Check options and learn the number of features; trains nothing."""
+        self._option()
+        self._check_costs()
+        width = read_links(X, self.bias).width
+        if width < 0:
+            raise InputError("no entry of X has a candidate link; there is nothing to learn.")
+        self.layout_ = PartLayout(0, width, 0, 1)
+        self._corners(Y, self._read(X))
+        return self
+
+    @property
+    def groups(self) -> dict[str, slice]:
+        """All weights are of links."""
+        return {"link": slice(0, self.n_features)}
+
+    def _check_costs(self) -> None:
+        for name in ("miss_cost", "wrong_cost", "possible_cost"):
+            value = getattr(self, name)
+            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not is_number or not 0 <= value < np.inf:
+                raise OptionError(f"{name}={value!r} must be a finite number >= 0.")
+
+    def _option(self) -> list[int]:
+        """Capacities of sources and of targets."""
+        is_pair = isinstance(self.capacity, (tuple, list)) and len(self.capacity) == 2
+        sides = self.capacity if is_pair else (self.capacity, self.capacity)
+        for side in sides:
+            is_count = isinstance(side, numbers.Integral) and not isinstance(side, bool)
+            if not is_count or side < 1:
+                raise OptionError(
+                    f"capacity={self.capacity!r} must be an integer >= 1, or a pair of them for "
+                    "sources and targets."
+                )
+        return [int(side) for side in sides]
+
+    # -- inputs and outputs ------------------------------------------------------------------
+
+    def _read(self, X: Any) -> GraphInput:
+        tokens, width, ends, size = read_links(X, self.bias)
+        expected = self.layout_.n_edge_features
+        if width not in (-1, expected):
+            raise InputError(
+                f"X has {width - self.bias} features per link, but the model has "
+                f"{expected - self.bias}, as in training."
+            )
+        return GraphInput(no_nodes(len(size)), tokens, ends, size, np.zeros(0, dtype=np.bool_))
+
+    def _truth(self, y: Any, name: str) -> _Truth:
+        if not isinstance(y, Alignment):
+            return self._projected(read_pairs(y, name), np.zeros((0, 2), dtype=np.int64))
+        sure = read_pairs(y.sure, f"{name}.sure")
+        return self._projected(sure, read_pairs(y.possible, f"{name}.possible"))
+
+    def _projected(self, sure: np.ndarray, possible: np.ndarray) -> _Truth:
+        if not self.project_truth or not len(sure):
+            return _Truth(sure, possible)
+        shape = tuple((sure.max(axis=0) + 1).tolist())
+        kept = matching.maximize(np.ones(len(sure)), sure, shape, tuple(self._option()))
+        return _Truth(kept, np.concatenate([possible, _without(sure, kept)]))
+
+    def _truths(self, Y: Any, given: GraphInput) -> list[_Truth]:
+        if len(Y) != len(given.size):
+            raise InputError(f"X has {len(given.size)} examples and Y has {len(Y)}.")
+        return [self._truth(y, f"Y[{i}]") for i, y in enumerate(Y)]
+
+    def _corners(self, Y: Any, given: GraphInput) -> Corners:
+        parts = [
+            self._true_parts(truth.sure, given, i) for i, truth in enumerate(self._truths(Y, given))
+        ]
+        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        return Corners(start, np.concatenate(parts).astype(np.int32), np.ones(start[-1]))
+
+    def _true_parts(self, sure: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
+        shape = given.size[i]
+        for side, (word, capacity) in enumerate(
+            zip(("source", "target"), self._option(), strict=True)
+        ):
+            load = np.bincount(sure[:, side], minlength=1)
+            if load.max() > capacity:
+                raise InputError(
+                    f"{word} {int(load.argmax())} has {load.max()} true links in Y[{i}], but the "
+                    f"capacity of {word}s is {capacity}; raise capacity, or set "
+                    "project_truth=True to train on as many of the links as fit."
+                )
+        place, is_known = _places(sure, given, i)
+        if not is_known.all():
+            link = tuple(sure[np.argmin(is_known)].tolist())
+            raise InputError(
+                f"Y[{i}] has the link {link}, which is not among the candidates of X[{i}] with "
+                f"{shape[0]} sources and {shape[1]} targets; add it to X[{i}].links or drop it."
+            )
+        return place
+
+    def _costs(self, Y: Any, given: GraphInput) -> Costs:
+        offset = given.edge.offset
+        cost, base = np.full(len(given.ends), float(self.wrong_cost)), np.zeros(len(given.size))
+        for i, truth in enumerate(self._truths(Y, given)):
+            own = cost[offset[i] : offset[i + 1]]
+            place, is_known = _places(truth.possible, given, i)
+            own[place[is_known]] = self.possible_cost
+            own[_places(truth.sure, given, i)[0]] = -self.miss_cost
+            base[i] = self.miss_cost * len(truth.sure)
+            scale = self._scale(truth)
+            own *= scale
+            base[i] *= scale
+        return Costs(cost, offset, base)
+
+    def _scale(self, truth: _Truth) -> float:
+        return 1.0 / max(len(truth.sure), 1) if self.normalize else 1.0
+
+    def _output(self, part: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
+        return given.ends[given.edge.offset[i] + np.sort(part)].astype(np.int64)
+
+    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
+        """Task loss of each example; `project_truth` brings both within the capacities."""
+        if len(Y) != len(Y_hat):
+            raise InputError(f"Y has {len(Y)} examples and Y_hat has {len(Y_hat)}.")
+        return np.array(
+            [
+                self._loss(self._truth(y, f"Y[{i}]"), self._truth(y_hat, f"Y_hat[{i}]").sure)
+                for i, (y, y_hat) in enumerate(zip(Y, Y_hat, strict=True))
+            ]
+        )
+
+    def _loss(self, truth: _Truth, guess: np.ndarray) -> float:
+        more = _without(guess, truth.sure)
+        n_wrong = len(_without(more, truth.possible))
+        total = (
+            self.miss_cost * len(_without(truth.sure, guess))
+            + self.wrong_cost * n_wrong
+            + self.possible_cost * (len(more) - n_wrong)
+        )
+        return float(total * self._scale(truth))
+
+    # -- sizes, and checks on small problems ---------------------------------------------------
+
+    def _corner_size(self, given: GraphInput) -> np.ndarray:
+        most = (given.size * self._option()).min(axis=1)
+        return np.minimum(most, np.diff(given.edge.offset))
+
+    def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_source, n_target = (int(n) for n in given.size.max(axis=0))
+        n_links = int(np.diff(given.edge.offset).max())
+        n_ints, n_floats = augmenting_paths.n_scratch(n_source, n_target, n_links)
+        return n_ints + n_source + n_target, n_floats
+
+    def outputs(self, x: Any) -> Iterator[np.ndarray]:
+        """Every feasible set of links, for checks on small problems."""
+        links = _candidates(x)
+        for choice in matching.enumerate_outputs(links, x.shape, tuple(self._option())):
+            yield links[list(choice)]
+
+    def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
+        """The best links under random scores."""
+        links = _candidates(x)
+        scores = rng.normal(size=len(links))
+        return matching.maximize(scores, links, x.shape, tuple(self._option()))
+
+
+def _candidates(x: Links) -> np.ndarray:
+    links = all_links(x.shape) if x.links is None else np.asarray(x.links, dtype=np.int64)
+    return links.reshape(-1, 2)
+
+
+def _keys(pairs: np.ndarray, width: int) -> np.ndarray:
+    return pairs[:, 0].astype(np.int64) * width + pairs[:, 1]
+
+
+def _places(pairs: np.ndarray, given: GraphInput, i: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of pairs among the candidate links of input i, and whether they are there."""
+    ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
+    width = int(max(given.size[i, 1], pairs[:, 1].max(initial=0) + 1))
+    keys, wanted = _keys(ends, width), _keys(pairs, width)
+    place = np.searchsorted(keys, wanted)
+    is_known = place < len(keys)
+    is_known[is_known] = keys[place[is_known]] == wanted[is_known]
+    return place, is_known
+
+
+def _without(pairs: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Pairs that are not among the others."""
+    if not len(pairs) or not len(others):
+        return pairs
+    width = int(max(pairs.max(), others.max())) + 1
+    return pairs[~np.isin(_keys(pairs, width), _keys(others, width))]

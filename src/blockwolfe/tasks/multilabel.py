@@ -1,0 +1,391 @@
+"""Sets of labels: every example has any number of L labels, and pairs of labels may interact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.features.emissions import Tokens
+from blockwolfe.structures import cut, subset, tree
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
+from blockwolfe.tasks.inputs import table_tokens, tokens_of
+from blockwolfe.tasks.label_pairs import find_pairs, is_forest
+from blockwolfe.tasks.label_sets import label_table, miss_weights, set_classes
+from blockwolfe.tasks.losses import ZeroOne, as_loss
+from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+
+__all__ = ["Multilabel"]
+
+# Parts of a block: l for "label l is on", and L + e for "both labels of pair e are on". In the
+# terms of `columns` that is one node with L labels and one edge with as many labels as there are
+# pairs: x is stored once.
+
+
+@jit
+def _finish(data: Any, i: int, chosen: Any, part: Any, value: Any) -> tuple[int, float]:
+    """The parts of a set of labels."""
+    n_labels, size = data.columns.n_node_labels, 0
+    for label in range(n_labels):
+        if chosen[label]:
+            part[size] = label
+            size += 1
+    for e in range(data.ends.shape[0]):
+        if chosen[data.ends[e, 0]] and chosen[data.ends[e, 1]]:
+            part[size] = n_labels + e
+            size += 1
+    return part_functions.finish(data, i, part, size, value)
+
+
+@jit
+def maximize_alone(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding without pairs: the labels with a score above zero."""
+    part_functions.augment(data, i)
+    n_labels = data.columns.n_node_labels
+    for label in range(n_labels):
+        data.ints[label] = data.augmented[label] > 0.0
+    return _finish(data, i, data.ints[:n_labels], part, value)
+
+
+@jit
+def maximize_tree(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by max-sum, where pairs form a forest."""
+    part_functions.augment(data, i)
+    n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
+    # As the general structure wants it: what is off scores zero. Other entries of tables stay zero.
+    unary, pairwise = data.floats[: 2 * n_labels], data.floats[2 * n_labels :][: 4 * n_pairs]
+    for label in range(n_labels):
+        unary[2 * label], unary[2 * label + 1] = 0.0, data.augmented[label]
+    for e in range(n_pairs):
+        pairwise[4 * e + 3] = data.augmented[n_labels + e]
+    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
+    floats = data.floats[2 * n_labels + 4 * n_pairs :]
+    tree.maximize_into(unary, pairwise, data.ends, 2, chosen, ints, floats)
+    return _finish(data, i, chosen, part, value)
+
+
+@jit
+def maximize_cut(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by min-cut, where all pairs attract.
+
+    Since p z_a z_b = p/2 (z_a + z_b - [z_a != z_b]).
+    """
+    size = part_functions.augment(data, i)
+    n_labels = data.columns.n_node_labels
+    unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
+    for e in range(data.ends.shape[0]):
+        pairwise[e] *= 0.5
+        unary[data.ends[e, 0]] += pairwise[e]
+        unary[data.ends[e, 1]] += pairwise[e]
+    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
+    cut.maximize_into(unary, pairwise, data.ends, chosen, ints, data.floats)
+    return _finish(data, i, chosen, part, value)
+
+
+@jit
+def maximize_any(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """Loss-augmented decoding by branch and bound, or by climbing (option 0)."""
+    size = part_functions.augment(data, i)
+    n_labels = data.columns.n_node_labels
+    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
+    unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
+    is_exact = data.option[0] == 1
+    subset.maximize_into(unary, pairwise, data.ends, is_exact, chosen, ints, data.floats)
+    return _finish(data, i, chosen, part, value)
+
+
+@jit
+def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
+    """|F delta|^2: parts share no weights, and each has the features of the node or of the edge."""
+    n_labels = data.columns.n_node_labels
+    of_labels, of_pairs = 0.0, 0.0
+    for s in range(size):
+        square = delta[s] * delta[s]
+        if part[s] < n_labels:
+            of_labels += square
+        else:
+            of_pairs += square
+    total = of_labels * _square(data.columns.node, i) if of_labels > 0.0 else 0.0
+    return total + (of_pairs * _square(data.columns.edge, i) if of_pairs > 0.0 else 0.0)
+
+
+@jit(inline="always")
+def _square(rows: Any, i: int) -> float:
+    total = 0.0
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += rows.values[e] * rows.values[e]
+    return total
+
+
+def _functions(maximize: Any) -> BlockFunctions:
+    return part_functions.functions(maximize)._replace(sqnorm=sqnorm)
+
+
+_ORACLES = {
+    "alone": _functions(maximize_alone),
+    "tree": _functions(maximize_tree),
+    "cut": _functions(maximize_cut),
+    "any": _functions(maximize_any),
+}
+
+
+class Multilabel(PartTask):
+    """A set of labels per example: X is (n, p), an array or sparse matrix, Y (n, L) of 0 and 1.
+
+    The score of a set is the sum over its labels l of <w_l, x>, and over the pairs inside it of a
+    weight of the pair's own. Y may also be a list of sets of labels (or of lists of strings), as in
+    ``[{"sea", "sky"}, set()]``. Predictions are always an (n, L) array of 0 and 1 with columns in
+    the order of `classes_`; `label_sets` turns them into sets.
+
+    Parameters
+    ----------
+    pairs : which pairs of labels have a weight: "independent" (none), "tree" (the Chow-Liu tree
+        of the training labels), "full" (all), or a list of pairs of labels.
+    labels : the names of the labels (the columns of Y), in their order; None takes 0..L-1, or the
+        labels that occur where Y has sets.
+    task_loss : "hamming" (the share of wrong entries), `Hamming(normalize=False)` for their number,
+        or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]. `class_weight` is a dict from label to
+        the cost of missing it, or "balanced": as many times dearer as the label is rarer on
+        than off.
+    bias : a weight per label that does not depend on x (regularised like the others).
+    pair_features : "constant", one weight a pair; or "x", a weight a pair and feature.
+    attractive : keeps the weights of pairs >= 0 (with "x", X must be >= 0 too).
+    search : "exact", by max-sum where pairs form a forest, by min-cut where they are attractive,
+        and otherwise by branch and bound for at most 25 labels. "local" takes any number of labels;
+        where it is needed at all, its results are estimates without certificate.
+
+    >>> import blockwolfe as bw
+    >>> X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [{"sea"}, {"sun"}, {"sea", "sun"}]
+    >>> svm = bw.StructuredSVM(Multilabel("full"), lam=0.01, tol=1e-3).fit(X, Y)
+    >>> svm.predict([[0.0, 2.0], [2.0, 2.0]])
+    array([[1, 0],
+           [1, 1]])
+    """
+
+    learned = ("classes_", "cost_", "pairs_")
+
+    def __init__(
+        self,
+        pairs: Any = "independent",
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+        pair_features: str = "constant",
+        attractive: bool = False,
+        search: str = "exact",
+    ) -> None:
+        self.pairs = pairs
+        self.labels = labels
+        self.task_loss = task_loss
+        self.bias = bias
+        self.pair_features = pair_features
+        self.attractive = attractive
+        self.search = search
+
+    # -- what is learned -----------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any) -> Multilabel:
+        """Learn labels, pairs, costs and layout; trains nothing."""
+        self._check_options()
+        self.classes_ = set_classes(Y, self.labels)
+        table = label_table(Y, self.classes_)
+        self.pairs_ = find_pairs(self.pairs, table, self.classes_)
+        self.cost_ = self._find_cost(table)
+        _, n_columns = self._rows(X)
+        width = n_columns + bool(self.bias)
+        pair_width = width if self.pair_features == "x" else 1
+        self.layout_ = PartLayout(width, pair_width, len(self.classes_), len(self.pairs_))
+        self._prepare()
+        self._corners(Y, self._read(X))  # (refuses a Y that does not fit X)
+        return self
+
+    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+        """As in the base class, and what follows."""
+        super().relearn(learned)
+        self._prepare()
+
+    def _check_options(self) -> None:
+        if self.pair_features not in ("constant", "x"):
+            raise unknown_option("pair_features", self.pair_features, ("constant", "x"))
+        if self.search not in ("exact", "local"):
+            raise unknown_option("search", self.search, ("exact", "local"))
+
+    def _find_cost(self, table: np.ndarray) -> np.ndarray:
+        """Costs of a false alarm (row 0) and of a miss (row 1) of each label."""
+        loss = as_loss(self.task_loss)
+        if isinstance(loss, ZeroOne):
+            raise OptionError(
+                "task_loss='zero_one' on whole sets is not a sum over labels; use 'hamming'."
+            )
+        alarm_and_miss = loss.base_cost(2)[[0, 1], [1, 0]]
+        cost = np.repeat(alarm_and_miss[:, None], len(self.classes_), axis=1)
+        cost[1] *= miss_weights(loss.class_weight, self.classes_, table)
+        return np.asarray(cost * loss.scale(np.full(1, len(self.classes_)))[0])
+
+    def _prepare(self) -> None:
+        """The oracle, by the pairs there are."""
+        n_labels, n_pairs = len(self.classes_), len(self.pairs_)
+        has_forest = is_forest(n_labels, self.pairs_)
+        self.oracle_ = "any"
+        if has_forest:
+            self.oracle_ = "tree" if n_pairs else "alone"
+        elif self.attractive:
+            self.oracle_ = "cut"
+        self.exact = self.oracle_ != "any" or self.search == "exact"
+        self.n_features_in_ = self.layout_.n_node_features - bool(self.bias)
+        if self.exact and self.oracle_ == "any" and n_labels > subset.MOST_ITEMS:
+            raise OptionError(
+                f"pairs={self.pairs!r} joins {n_labels} labels in cycles, and the exact search is "
+                f"offered up to {subset.MOST_ITEMS}; use pairs='tree', attractive=True, or "
+                "search='local' for estimates without certificate."
+            )
+
+    @property
+    def functions(self) -> BlockFunctions:  # type: ignore[override]  # (as fitted)
+        """What the loop calls."""
+        return _ORACLES[self.oracle_]
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, None]] | None:
+        """What `attractive` asks for."""
+        return {"pair": (0.0, None)} if self.attractive else None
+
+    @property
+    def groups(self) -> dict[str, slice]:
+        """Weights of labels, a column per label, and of pairs."""
+        base = self.layout_.edge_base
+        return {"label": slice(0, base), "pair": slice(base, self.layout_.n_weights)}
+
+    def pair_weights(self, w: np.ndarray) -> np.ndarray:
+        """Weights of pairs at w as a symmetric (L, L) matrix; with `pair_features="x"` their bias.
+
+        NaN where a pair has no weight.
+        """
+        n_labels, a, b = len(self.classes_), self.pairs_[:, 0], self.pairs_[:, 1]
+        table = np.full((n_labels, n_labels), np.nan)
+        if self.pair_features == "constant" or self.bias:
+            last = w[self.n_features - len(self.pairs_) : self.n_features]
+            table[a, b] = table[b, a] = last
+        return table
+
+    def label_sets(self, Y: Any) -> list[set[Any]]:
+        """Rows of 0 and 1 as sets of labels."""
+        return [set(self.classes_[row == 1].tolist()) for row in label_table(Y, self.classes_)]
+
+    # -- X and Y as parts ----------------------------------------------------------------
+
+    def _rows(self, X: Any) -> tuple[Any, int]:
+        """X as a CSR matrix, checked, and its number of columns."""
+        if isinstance(X, (list, tuple)) and len(X) and sp.issparse(X[0]):
+            X = sp.vstack([x.reshape(1, -1) for x in X], format="csr")
+        tokens, n_columns = table_tokens(X)
+        shape = (len(tokens.offset) - 1, n_columns)
+        return sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape), n_columns
+
+    def _read(self, X: Any) -> GraphInput:
+        rows, n_columns = self._rows(X)
+        if n_columns != self.n_features_in_:
+            raise InputError(
+                f"X has {n_columns} features, but the model has {self.n_features_in_}, as in "
+                "training."
+            )
+        if self.attractive and self.pair_features == "x" and rows.nnz and rows.data.min() < 0:
+            raise InputError(
+                "X has negative entries, so weights >= 0 do not make pairs attractive; scale X "
+                "to >= 0, or use pair_features='constant'."
+            )
+        n = rows.shape[0]
+        ones = sp.csr_array(np.ones((n, 1)))
+        if self.bias:
+            rows = sp.hstack([rows, ones], format="csr")
+        length = np.ones(n, dtype=np.int64)
+        node = tokens_of(rows, length)
+        edge: Tokens = node if self.pair_features == "x" else tokens_of(ones, length)
+        size = np.ones((n, 2), dtype=np.int64)
+        return GraphInput(node, edge, self.pairs_, size, np.zeros(0, dtype=np.bool_))
+
+    def _table(self, Y: Any, given: GraphInput) -> np.ndarray:
+        table = label_table(Y, self.classes_)
+        if len(table) != len(given.size):
+            raise InputError(f"X has {len(given.size)} examples and Y has {len(table)}.")
+        return table
+
+    def _corners(self, Y: Any, given: GraphInput) -> Corners:
+        table = self._table(Y, given)
+        both = table[:, self.pairs_[:, 0]] & table[:, self.pairs_[:, 1]]
+        row, part = np.nonzero(np.hstack([table, both]))
+        start = np.searchsorted(row, np.arange(len(table) + 1)).astype(np.int64)
+        return Corners(start, part.astype(np.int32), np.ones(len(part)))
+
+    def _costs(self, Y: Any, given: GraphInput) -> Costs:
+        table = self._table(Y, given)
+        cost = np.where(table == 1, -self.cost_[1], self.cost_[0])
+        start = np.arange(len(table) + 1, dtype=np.int64) * table.shape[1]
+        return Costs(cost.ravel(), start, np.asarray(table @ self.cost_[1], dtype=np.float64))
+
+    def _output(self, part: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
+        n_labels = len(self.classes_)
+        output = np.zeros(n_labels, dtype=np.int64)
+        output[part[part < n_labels]] = 1
+        return output
+
+    def _corner_size(self, given: GraphInput) -> np.ndarray:
+        return np.full(len(given.size), len(self.classes_) + len(self.pairs_), dtype=np.int64)
+
+    def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_labels, n_pairs = len(self.classes_), len(self.pairs_)
+        if self.oracle_ == "alone":
+            return n_labels, 0
+        if self.oracle_ == "tree":
+            n_ints, n_floats = tree.n_scratch(n_labels, n_pairs, 2)
+            return n_ints + n_labels, n_floats + 2 * n_labels + 4 * n_pairs
+        if self.oracle_ == "cut":
+            n_ints, n_floats = cut.n_scratch(n_labels, n_pairs)
+            return n_ints + n_labels, n_floats
+        n_ints, n_floats = subset.n_scratch(n_labels)
+        return n_ints + n_labels, n_floats
+
+    def _option(self) -> list[int]:
+        return [int(self.exact)]
+
+    def compiled(self, X: Any, Y: Any) -> TaskBlocks:
+        """The training set for the compiled loop."""
+        # Without pairs the scores are all there is to an oracle call.
+        return replace(super().compiled(X, Y), is_cheap=self.oracle_ == "alone")
+
+    # -- prediction, loss, and all outputs -------------------------------------------------
+
+    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Best sets for all of X at w, (n, L) of 0 and 1."""
+        return np.stack(super().predict(X, w))
+
+    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> Any:
+        if self.oracle_ == "cut" and np.min(w[self.groups["pair"]], initial=0.0) < 0.0:
+            raise InputError(
+                "w has a negative pair weight, but this model was made with attractive=True; use "
+                "weights trained with it."
+            )
+        return super()._answer(given, costs, w)
+
+    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
+        """Task loss of each example."""
+        truth, guess = (label_table(labels, self.classes_) for labels in (Y, Y_hat))
+        if len(truth) != len(guess):
+            raise InputError(f"Y has {len(truth)} examples and Y_hat has {len(guess)}.")
+        alarm, miss = self.cost_
+        return ((1 - truth) * guess) @ alarm + (truth * (1 - guess)) @ miss
+
+    def outputs(self, x: Any) -> Iterator[np.ndarray]:
+        """Every set of labels, for checks on small problems."""
+        yield from subset.enumerate_outputs(len(self.classes_))
+
+    def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
+        """A set of labels drawn uniformly."""
+        return rng.integers(2, size=len(self.classes_))

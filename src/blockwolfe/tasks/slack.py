@@ -1,0 +1,219 @@
+"""Slack rescaling (SPEC 1): the margin is one for every output, and misses cost their loss.
+
+    H_i(y; w) = L_i(y) (1 - <w, psi_i(y)>),    psi_i(y) = phi(x_i, y_i) - phi(x_i, y)
+
+which is margin rescaling with the corners L_i psi_i. Its maximum is not that of a sum over parts,
+so every output is listed: the outputs of block i are its parts, part p with the column
+-L_i(y_p) psi_i(y_p) and the cost L_i(y_p). Part 0 is the true output; others without loss are
+the same corner.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.base import Corners, TaskBlocks
+from blockwolfe.tasks.inputs import tokens_of
+from blockwolfe.tasks.part_functions import PartData
+from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
+
+__all__ = ["SlackRescaling"]
+
+
+@jit
+def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+    """The best of all outputs; ties go to the first."""
+    best = 0
+    for p in range(1, part_functions.augment(data, i)):
+        if data.augmented[p] > data.augmented[best]:
+            best = p
+    part[0] = best
+    return part_functions.finish(data, i, part, 1, value)
+
+
+class SlackRescaling(BaseEstimator):
+    """Any task whose outputs can be listed, with its hinge loss rescaled by slack, not margin.
+
+    An output of small loss is kept as far away as one of large loss, but it costs less to fail.
+    Prediction and task loss are those of the task itself. With a loss of 0 and 1 only, both
+    ways of rescaling are the same problem.
+
+    Parameters
+    ----------
+    task : the task; it must have ``outputs(x)``, which lists every output.
+    max_outputs : most outputs that one example may have. All are held as sparse rows, and an
+        oracle call scores all of them.
+
+    >>> import blockwolfe as bw
+    >>> costs = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
+    >>> task = SlackRescaling(bw.tasks.Multiclass(task_loss=costs))
+    >>> svm = bw.StructuredSVM(task, lam=0.1, tol=1e-3).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> svm.certificate_.gap <= 1e-3
+    True
+    """
+
+    exact = True
+
+    def __init__(self, task: Any, max_outputs: int = 1000) -> None:
+        self.task = task
+        self.max_outputs = max_outputs
+
+    def fit(self, X: Any, Y: Any) -> SlackRescaling:
+        """Fit the task, and count the outputs; trains nothing."""
+        check_protocol(self.task)
+        if not callable(getattr(self.task, "outputs", None)):
+            raise InputError(
+                f"task {type(self.task).__name__} has no method outputs(x); slack rescaling lists "
+                "every output, so the task must."
+            )
+        limit = self.max_outputs
+        if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 1:
+            raise OptionError(f"max_outputs={limit!r} must be an integer >= 1.")
+        has_fit = callable(getattr(self.task, "fit", None))
+        self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
+        for i in range(len(Y)):
+            self._check_number(X[i], i)
+        return self
+
+    def _check_number(self, x: Any, i: int) -> None:
+        outputs = self.task_.outputs(x)
+        known = len(outputs) if hasattr(outputs, "__len__") else None
+        counted = sum(1 for _ in itertools.islice(outputs, self.max_outputs + 1))
+        if counted > self.max_outputs:
+            number = f"{known:,}" if known is not None else f"more than {self.max_outputs:,}"
+            raise InputError(
+                f"X[{i}] has {number} outputs, and slack rescaling lists them all; the limit is "
+                f"max_outputs={self.max_outputs:,}. Raise it, or use the task itself, whose margin "
+                "rescaling has an oracle of its own."
+            )
+
+    # -- the task itself ---------------------------------------------------------------------
+
+    @property
+    def _inner(self) -> Any:
+        return getattr(self, "task_", self.task)
+
+    @property
+    def n_features(self) -> Any:
+        """Length of w, where the task tells it."""
+        return self._inner.n_features
+
+    @property
+    def groups(self) -> Any:
+        """Groups of weights, where the task has them."""
+        return self._inner.groups
+
+    @property
+    def bounds(self) -> Any:
+        """Bounds that the task asks for, if any."""
+        return self._inner.bounds
+
+    @property
+    def classes_(self) -> Any:
+        """Labels of the task, where it has them."""
+        return self._inner.classes_
+
+    def features(self, x: Any, y: Any) -> Any:
+        """phi(x, y) of the task."""
+        return self._inner.features(x, y)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """L(y, y_hat) of the task."""
+        return float(self._inner.loss(y, y_hat))
+
+    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
+        """Task loss of each example."""
+        if callable(getattr(self._inner, "losses", None)):
+            return np.asarray(self._inner.losses(Y, Y_hat))
+        return np.array([self.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
+
+    def decode(self, x: Any, w: np.ndarray) -> Any:
+        """Best output for x at w, by the task."""
+        return self._inner.decode(x, w)
+
+    def predict(self, X: Any, w: np.ndarray) -> Any:
+        """Best outputs for all of X at w, by the task."""
+        if callable(getattr(self._inner, "predict", None)):
+            return self._inner.predict(X, w)
+        return [self.decode(x, w) for x in X]
+
+    def outputs(self, x: Any) -> Iterable[Any]:
+        """Every output of x."""
+        return self._inner.outputs(x)
+
+    # -- the rescaled hinge --------------------------------------------------------------------
+
+    def augmented_score(self, x: Any, y: Any, y_hat: Any, w: np.ndarray) -> float:
+        """H(y_hat; w), which the oracle maximises."""
+        psi = dense_features(self, x, y, 0) - dense_features(self, x, y_hat, 0)
+        return self.loss(y, y_hat) * (1.0 - float(np.dot(w, psi)))
+
+    def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
+        """The output with the largest rescaled hinge."""
+        return max(
+            itertools.chain([y], self.outputs(x)),
+            key=lambda y_hat: self.augmented_score(x, y, y_hat, w),
+        )
+
+    def compiled(self, X: Any, Y: Any) -> TaskBlocks:
+        """The training set for the compiled loop."""
+        tables = [self._table(x, y, i) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
+        n, n_features = len(tables), tables[0][0].shape[1]
+        length = np.array([len(losses) for _, losses in tables], dtype=np.int64)
+        rows = tokens_of(sp.vstack([table for table, _ in tables], format="csr"), length)
+        none = tokens_of(sp.csr_array((0, 1)), np.zeros(n, dtype=np.int64))
+        start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        layout = PartLayout(n_features, 0, 1, 0)
+        data = PartData(
+            columns=layout.columns(rows, none),
+            ends=np.zeros((0, 2), dtype=np.int32),
+            size=np.ascontiguousarray(np.stack([length, length], axis=1)),
+            cost=np.concatenate([losses for _, losses in tables]),
+            cost_start=start,
+            base=np.zeros(n),
+            forbidden=np.zeros(0, dtype=np.bool_),
+            forbidden_start=start,
+            option=np.zeros(0, dtype=np.int64),
+            slack=np.zeros(n),
+            theta=np.zeros(int(length.max())),
+            augmented=np.zeros(int(length.max())),
+            buffer=np.zeros(n_features),
+            ints=np.zeros(0, dtype=np.int64),
+            floats=np.zeros(0),
+        )
+        first = np.arange(n + 1, dtype=np.int64)
+        return TaskBlocks(
+            functions=part_functions.functions(maximize),
+            data=data,
+            n_features=n_features,
+            n_parts=len(data.theta),
+            corner_size=np.ones(n, dtype=np.int64),
+            truth=Corners(first, np.zeros(n, dtype=np.int32), np.ones(n)),
+            is_unit=True,
+            scratch=part_functions.SCRATCH,
+            identity=(*rows, data.cost),
+        )
+
+    def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
+        """Rows -L psi and losses of the true output and of every output with a loss."""
+        truth = dense_features(self, x, y, i)
+        rows, losses = [sp.csr_array((1, len(truth)))], [0.0]
+        if self.loss(y, y) != 0.0:
+            raise InputError(f"loss(Y[{i}], Y[{i}]) is {self.loss(y, y)}; expected 0 at the truth.")
+        for other in self.outputs(x):
+            loss = self.loss(y, other)
+            if loss != 0.0:
+                phi = dense_features(self, x, other, i, len(truth))
+                rows.append(sp.csr_array(loss * (phi - truth)[None]))
+                losses.append(loss)
+        return sp.vstack(rows, format="csr"), np.array(losses)
