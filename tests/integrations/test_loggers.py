@@ -62,7 +62,7 @@ def test_rows_are_logged_in_their_turn(every):
 def test_what_is_not_certified_is_not_called_so():
     metrics = metrics_of(TraceRow(gap=0.5, exact=False))
     assert "gap/certified" not in metrics
-    assert metrics["gap/not_exact"] == 0.5
+    assert metrics["gap/not_certified"] == 0.5
 
 
 @pytest.mark.parametrize("every", [0, 1.5, True])

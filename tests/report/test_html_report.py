@@ -114,6 +114,40 @@ def test_own_tasks_are_shown_as_python_says(tmp_path):
     assert "w[" in text
 
 
+def small_tasks():
+    """A fitted task of every kind that is not labels one by one, with its data and what is named."""
+    graph, links, program = bw.tasks.Graph, bw.tasks.Links, bw.tasks.ProgramInput
+    triangle, numbers = [[0, 1], [1, 2], [2, 0]], [[1.0], [0.0], [0.2]]
+    sets, rows = [{"<sea>"}, {"sun"}, {"<sea>", "sun"}], [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    poses = bw.datasets.synthetic_poses(4, size=16)
+    return {
+        "sets": (bw.tasks.Multilabel("full"), rows, sets, "&lt;sea&gt; + sun"),
+        "segments": (bw.tasks.Segments(), [numbers], [[(0, 2, "<up>"), (2, 3, "down")]], "&lt;up&gt;"),
+        "links": (bw.tasks.Matching(), [links([[2.0], [0.1], [0.2], [1.5]], shape=(2, 2))], [{(0, 0), (1, 1)}], "feature 0"),
+        "pose": (bw.tasks.Pose(n_types=2), poses.X, poses.Y, "square"),
+        "program": (bw.tasks.Program(), [program(numbers, A=[[1, 1, 1]], b=[2])], [[0, 1, 1]], "w[0]"),
+        "graph": (bw.tasks.PairwiseGraph(), [graph(numbers, triangle)], [["<a>", "b", "b"]], "&lt;a&gt; | b"),
+        "cut": (bw.tasks.Cut(), [graph(numbers, triangle)], [["<sky>", "field", "field"]], "&lt;sky&gt;"),
+        "tree": (bw.tasks.Tree(2), [graph(numbers, [[0, 1], [1, 2]])], [[0, 1, 1]], "1 | 1"),
+        "slack": (bw.tasks.SlackRescaling(bw.tasks.Multiclass()), numbers, ["<a>", "b", "c"], "&lt;a&gt;"),
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.parametrize(
+    "name", ["sets", "segments", "links", "pose", "program", "graph", "cut", "tree", "slack"]
+)
+def test_every_kind_of_task_has_a_report(name, tmp_path):
+    task, X, Y, word = small_tasks()[name]
+    svm = bw.StructuredSVM(task, lam=0.1, tol=0.1, max_passes=50).fit(X, Y)
+    text, drawn = report(svm, tmp_path, train=(X, Y), held_out=(X, Y))
+    assert word in text
+    for marked in ("<sea>", "<up>", "<a>", "<sky>"):
+        assert marked not in text
+    assert ("confusion" in drawn) == (name in ("graph", "cut", "tree", "slack"))
+    assert ("pairs" in drawn) == (name == "sets")
+
+
 def test_parses_are_shown_word_by_word(tmp_path):
     X = [[("the", "DET"), ("cat", "NOUN"), ("sat", "VERB")], [("we", "PRON"), ("ran", "VERB")]]
     Y = [[2, 3, 0], [2, 0]]
@@ -132,7 +166,10 @@ def test_endings_that_certify_nothing_say_so(tmp_path):
     assert "Not certified" in text
     assert "Stopped at max_passes" in text
     assert "Raise max_passes" in text
-    svm.certificate_ = replace(svm.certificate_, exact=False)
+    svm.certificate_ = replace(svm.certificate_, exact=False, slack=0.25)
+    text = report(svm, tmp_path)[0]
+    assert "an approximate decoder with bounds on what it may have missed (they leave 0.25" in text
+    svm.certificate_ = svm.certificate_.as_estimate()
     assert "nothing is certified" in report(svm, tmp_path)[0]
     svm.certificate_ = Certificate.unknown(20, 0.001)
     text, _ = report(svm, tmp_path, train=(X, Y))
