@@ -64,6 +64,10 @@ def count(browser, selector):
     return browser.run(f"document.querySelectorAll({selector!r}).length")
 
 
+def box(browser, selector):
+    return browser.run(f"document.querySelector({selector!r}).getBoundingClientRect().toJSON()")
+
+
 def text(browser, selector):
     return browser.run(f"document.querySelector({selector!r}).textContent")
 
@@ -115,6 +119,9 @@ def test_hovering_reads_the_values(browser, report):
     browser.hover(charts("gap", "svg[role=img]"), across=0.4)
     assert text(browser, tip) not in ("", near_end)
     assert count(browser, charts("gap", "line.cross")) == 1
+    tip_box, drawing = box(browser, tip), box(browser, charts("gap", "svg[role=img]"))
+    assert drawing["top"] <= tip_box["top"] <= drawing["bottom"]
+    assert drawing["left"] <= tip_box["left"] < tip_box["right"] <= drawing["right"] + 1
     browser.hover("h1")
     assert text(browser, tip) == ""
     browser.hover(charts("transitions", "svg[role=img] rect.plus"))
