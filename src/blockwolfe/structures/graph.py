@@ -38,9 +38,9 @@ WORTHWHILE = 1e-3
 
 
 def n_scratch(n_nodes: int, n_edges: int, n_labels: int) -> tuple[int, int]:
-    """Integers and floats of scratch that `maximize_into` needs."""
-    n_floats = 2 * n_edges * n_labels + 2 * n_labels
-    return 3 * n_nodes + 2 * n_edges, max(n_floats, n_nodes * n_labels)
+    """Integers and floats of scratch that `maximize_into` needs: forests go to `tree`."""
+    n_ints, of_forest = tree.n_scratch(n_nodes, n_edges, n_labels)
+    return n_ints, max(of_forest, (2 * n_edges + 2) * n_labels)
 
 
 @jit
