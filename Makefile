@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo test lint format bench browser docs clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
@@ -34,6 +34,12 @@ format: $(STAMP) ## rewrite the source in the project's format
 
 bench: $(STAMP)  ## speed of the compiled pass against its bounds
 	$(BIN)/python benchmarks/speed.py
+
+browser:         ## Debian's Chromium, with which the HTML report is tested (needs root or sudo)
+	@command -v chromium || command -v google-chrome || \
+	  { command -v apt-get >/dev/null && SUDO=$$(command -v sudo || true) && \
+	    $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium; } || \
+	  { echo "no Chromium could be installed; set BLOCKWOLFE_BROWSER to the path of one"; exit 1; }
 
 docs: $(STAMP)   ## check that every documented example runs
 	$(BIN)/python -m pytest src README.md docs

@@ -35,7 +35,14 @@ def main() -> None:
     for name, error in errors.items():
         console.print(f"test error, {name:17s} {100 * error:5.2f} %")
     path = draw(chain, alone, test, errors)
-    console.print(f"report: [bold]{path}[/bold]")
+    page = bw.write_report(
+        OUTPUT / "report.html",
+        chain,
+        train=(train.X, train.Y),
+        held_out=(test.X, test.Y),
+        command="make demo",
+    )
+    console.print(f"report: [bold]{path}[/bold] and [bold]{page}[/bold]")
 
 
 def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float]) -> Path:

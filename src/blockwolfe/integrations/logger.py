@@ -28,14 +28,14 @@ METRICS = {
 
 
 def metrics_of(row: TraceRow) -> dict[str, float]:
-    """The numbers of a row that are known; a gap counts as certified only if the oracle is exact.
+    """The numbers of a row that are known; a gap is called certified only where it is a bound.
 
     >>> metrics_of(TraceRow(passes=3, dual=0.5, seconds=1.0))["objective/dual"]
     0.5
     """
     values = {name: float(getattr(row, column)) for name, column in METRICS.items()}
-    if not row.exact:
-        values["gap/not_exact"] = values.pop("gap/certified")
+    if not row.valid:
+        values["gap/not_certified"] = values.pop("gap/certified")
     return {name: value for name, value in values.items() if abs(value) < float("inf")}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from typing import Any
 
 from blockwolfe.integrations.logger import Logger
@@ -39,6 +40,7 @@ class TensorBoardCallback(Logger):
         optional("tensorboard", "tensorboard", "To log to TensorBoard")  # refused before any work
         self.log_dir = os.fspath(log_dir)
         self._writer: Any = None
+        self._close: Any = None
 
     def begin(self, options: dict[str, float]) -> None:
         """A new event file for every run."""
@@ -62,7 +64,7 @@ class TensorBoardCallback(Logger):
     def close(self) -> None:
         """Write out and close the event file, if one is open."""
         if self._writer is not None:
-            self._writer.close()
+            self._close()
         self._writer = None
 
     def _text(self, texts: dict[str, str]) -> None:
@@ -77,7 +79,9 @@ class TensorBoardCallback(Logger):
 
         if self._writer is None:
             self._writer = EventFileWriter(self.log_dir)
+            # closed at the latest when this callback goes, or the interpreter ends
+            self._close = weakref.finalize(self, self._writer.close)
         self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_writer": None}
+        return {**super().__getstate__(), "_writer": None, "_close": None}

@@ -10,10 +10,13 @@ from blockwolfe.data.conll import chunk_f1
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, number
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.report.confusion import ConfusionDisplay
+from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
 from blockwolfe.report.examples import outputs_of
+from blockwolfe.report.outputs import has_labels, inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table
 from blockwolfe.tasks.inputs import positional
+from blockwolfe.tasks.label_sets import label_table
+from blockwolfe.tasks.multilabel import Multilabel
 
 __all__ = ["error_section"]
 
@@ -32,7 +35,7 @@ def error_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
         ("examples without a mistake", f"{int((losses == 0).sum()):,} of {len(losses):,}"),
     ]
     confusion = None
-    if hasattr(svm.task_, "classes_"):
+    if has_labels(svm.task_):
         confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=svm.task_.classes_)
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
@@ -43,7 +46,10 @@ def error_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
     content: list[object] = [facts(numbers)]
     if confusion is not None:
         content.append(_confusion_part(page, confusion))
-    content.append(_worst(svm, X, Y, Y_hat, losses))
+    if isinstance(inner_task(svm.task_), Multilabel):
+        content.append(_scores(_set_scores(svm.task_.classes_, Y, Y_hat)))
+    shown, shown_hat = readable(svm.task_, Y), readable(svm.task_, Y_hat)
+    content.append(_worst(svm, X, shown, shown_hat, losses))
     page.section("errors", "Errors on held-out data", *content)
 
 
@@ -72,19 +78,32 @@ def _confusion_part(page: Page, confusion: ConfusionDisplay) -> Html:
             "unit": "count",
         },
     )
-    scores = [
-        (s.label, number(s.precision, 3), number(s.recall, 3), number(s.f1, 3), f"{s.support:,}")
-        for s in sorted(confusion.per_label(), key=lambda s: -s.support)
-    ]
     pairs = [(a, b, f"{count:,}") for a, b, count in confusion.most_frequent(12)]
     tables = element(
         "div",
-        element("h3", "Each label"),
-        named_table(scores, ("label", "precision", "recall", "F1", "support"), "Each label"),
+        _scores(confusion.per_label()),
         element("h3", "Most frequent mistakes") if pairs else "",
         named_table(pairs, ("true", "predicted", "times"), "Most frequent mistakes"),
     )
     return element("div", figure, tables, class_="pair")
+
+
+def _scores(scores: list[LabelScore]) -> Html:
+    rows = [
+        (s.label, number(s.precision, 3), number(s.recall, 3), number(s.f1, 3), f"{s.support:,}")
+        for s in sorted(scores, key=lambda s: -s.support)
+    ]
+    header = ("label", "precision", "recall", "F1", "support")
+    made = named_table(rows, header, "Each label")
+    return element("div", element("h3", "Each label"), made)
+
+
+def _set_scores(labels: np.ndarray, Y: Any, Y_hat: Any) -> list[LabelScore]:
+    """Of every label of sets of labels: whether it is in the set or not."""
+    truth, guess = label_table(Y, labels), label_table(Y_hat, labels)
+    counts = ((truth * guess).sum(axis=0), guess.sum(axis=0), truth.sum(axis=0))
+    columns = (labels.tolist(), *(count.tolist() for count in counts))
+    return [LabelScore.of(*values) for values in zip(*columns, strict=True)]
 
 
 def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:

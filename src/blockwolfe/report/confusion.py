@@ -9,6 +9,7 @@ import numpy as np
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.report.outputs import has_labels
 from blockwolfe.tasks.inputs import n_examples, positional
 from blockwolfe.tasks.labels import flatten
 
@@ -20,8 +21,8 @@ _NORMALIZE = ("true", "pred", "all")
 class LabelScore(NamedTuple):
     """How well one label is found; a share of nothing is NaN.
 
-    >>> LabelScore("a", 0.5, 1.0, 2 / 3, 4).support
-    4
+    >>> LabelScore.of("a", right=1, predicted=2, true=1)
+    LabelScore(label='a', precision=0.5, recall=1.0, f1=0.6666666666666666, support=1)
     """
 
     label: Any
@@ -29,6 +30,12 @@ class LabelScore(NamedTuple):
     recall: float
     f1: float
     support: int
+
+    @classmethod
+    def of(cls, label: Any, right: int, predicted: int, true: int) -> LabelScore:
+        """From how often it was predicted rightly, predicted at all, and true."""
+        f1 = _share(2 * right, predicted + true)
+        return cls(label, _share(right, predicted), _share(right, true), f1, true)
 
 
 class ConfusionDisplay:
@@ -84,7 +91,7 @@ class ConfusionDisplay:
     def from_estimator(cls, svm: StructuredSVM, X: Any, Y: Any) -> ConfusionDisplay:
         """Of a fitted estimator's predictions on X."""
         predicted = svm.predict(X)
-        if not hasattr(svm.task_, "classes_"):
+        if not has_labels(svm.task_):
             raise OptionError(
                 f"outputs of {type(svm.task_).__name__} are not labels, so there is no confusion "
                 "of labels to show."
@@ -100,13 +107,10 @@ class ConfusionDisplay:
         """Precision, recall and F1 of every label."""
         right = np.diag(self.matrix)
         predicted, true = self.matrix.sum(axis=0), self.matrix.sum(axis=1)
-        scores = []
-        for k, label in enumerate(self.labels):
-            either = int(predicted[k] + true[k])
-            f1 = 2 * float(right[k]) / either if either else float("nan")
-            precision, recall = _share(right[k], predicted[k]), _share(right[k], true[k])
-            scores.append(LabelScore(label, precision, recall, f1, int(true[k])))
-        return scores
+        return [
+            LabelScore.of(label, int(right[k]), int(predicted[k]), int(true[k]))
+            for k, label in enumerate(self.labels)
+        ]
 
     def most_frequent(self, n: int = 10) -> list[tuple[Any, Any, int]]:
         """The commonest mistakes: true label, predicted label, how often."""
@@ -148,5 +152,5 @@ def _flat(Y: Any) -> tuple[np.ndarray, np.ndarray]:
     return flatten(Y)
 
 
-def _share(part: Any, whole: Any) -> float:
-    return float(part / whole) if whole else float("nan")
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")

@@ -19,6 +19,8 @@ MOST_FEATURES = 8
 # Keys under which token dicts usually hold the word itself.
 _WORD_KEYS = ("word", "form", "token", "text", "w")
 
+_SCALARS = (str, int, float, np.generic)
+
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 240
 _short.maxlist = _short.maxtuple = _short.maxarray = _short.maxdict = 12
@@ -28,7 +30,7 @@ def outputs_of(x: Any, y: Any, y_hat: Any, feature_names: Any = None) -> Html:
     """An example's true and predicted output: position by position, a label, or as Python says."""
     if _is_labels(y) and _is_labels(y_hat) and len(y) == len(y_hat):
         return _positions(_words(x, len(y)), list(y), list(y_hat))
-    if np.ndim(y) == 0 and np.ndim(y_hat) == 0:
+    if isinstance(y, _SCALARS) and isinstance(y_hat, _SCALARS):
         return _single(x, y, y_hat, feature_names)
     terms = (("true", y), ("predicted", y_hat), ("input", x))
     return joined(element("p", f"{name} ", element("code", _short.repr(v))) for name, v in terms)
@@ -38,7 +40,7 @@ def _is_labels(y: Any) -> bool:
     """Whether an output is a sequence of labels or numbers, one per position."""
     if isinstance(y, str) or not isinstance(y, (list, tuple, np.ndarray)) or not len(y):
         return False
-    return all(np.ndim(label) == 0 and isinstance(label, (str, int, np.generic)) for label in y)
+    return all(np.ndim(label) == 0 and isinstance(label, _SCALARS) for label in y)
 
 
 def _positions(words: list[str], truth: list[Any], guess: list[Any]) -> Html:

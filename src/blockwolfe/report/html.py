@@ -23,11 +23,13 @@ from blockwolfe.report.analysis import error_section
 from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
 from blockwolfe.report.examples import outputs_of
 from blockwolfe.report.gaps import BlockGapsDisplay
+from blockwolfe.report.outputs import inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table, scrolling
 from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
 from blockwolfe.report.weight_names import largest_weights
 from blockwolfe.report.words import certificate_text, run_facts
 from blockwolfe.tasks.inputs import n_examples, positional, taken
+from blockwolfe.tasks.multilabel import Multilabel
 
 __all__ = ["write_report"]
 
@@ -154,6 +156,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
     X, Y = taken(positional(X), hardest), taken(positional(Y), hardest)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
+    Y, Y_hat = readable(svm.task_, Y), readable(svm.task_, Y_hat)
     names = getattr(svm, "feature_names_in_", None)
     parts = [
         element(
@@ -188,6 +191,17 @@ def _weights_section(page: Page, svm: StructuredSVM) -> None:
             "unit": "weight",
         }
         content.append(page.figure("transitions", spec))
+    task = inner_task(svm.task_)
+    if isinstance(task, Multilabel) and len(task.pairs_):
+        spec = {
+            "title": "Pairs of labels: blue together, red apart",
+            "labels": [str(label) for label in task.classes_],
+            "values": task.pair_weights(svm.coef_),
+            "rows": "label",
+            "columns": "and label",
+            "unit": "weight",
+        }
+        content.append(page.figure("pairs", spec))
     rows: list[tuple[object, ...]] = [
         (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm)
     ]

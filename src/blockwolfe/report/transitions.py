@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.errors import OptionError
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.report.outputs import has_labels
 
 __all__ = ["TransitionsDisplay"]
 
@@ -61,4 +62,4 @@ class TransitionsDisplay:
 def has_transitions(svm: StructuredSVM) -> bool:
     """Whether a fitted estimator's task has a group of transition weights."""
     task = svm.task_
-    return hasattr(task, "classes_") and "transition" in getattr(task, "groups", {})
+    return has_labels(task) and "transition" in getattr(task, "groups", {})

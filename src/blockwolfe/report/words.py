@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, joined, number
+from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.result import Result
 
 __all__ = ["certificate_text", "run_facts"]
 
 
 def is_certified(svm: StructuredSVM) -> bool:
-    """Whether an exact full pass has shown a gap of at most tol."""
+    """Whether a full pass has shown a gap of at most tol."""
     certificate = svm.certificate_
-    return bool(certificate.exact and certificate.gap <= svm.tol)
+    return bool(certificate.valid and certificate.gap <= svm.tol)
 
 
 def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
@@ -25,7 +25,7 @@ def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
     calls = last.oracle_calls + last.certificate_calls
     n_used = int((svm.coef_ != 0).sum())
     return [
-        (f"gap ({certificate.kind})", number(certificate.gap)),
+        (f"gap ({_worth(certificate)})", number(certificate.gap)),
         ("lam", number(svm.lam_)),
         ("training examples", f"{n_blocks:,}"),
         (f"weights ({n_used:,} not zero)", f"{len(svm.coef_):,}"),
@@ -34,12 +34,16 @@ def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
     ]
 
 
+def _worth(certificate: Certificate) -> str:
+    return "certified" if certificate.valid else "estimate"
+
+
 def certificate_text(svm: StructuredSVM) -> Html:
     """What was proved, what it means, and what to do where nothing was."""
     certificate = svm.certificate_
     if math.isnan(certificate.gap):
         parts = ["No full pass was made, so nothing is known about how far the optimum is."]
-    elif not certificate.exact:
+    elif not certificate.valid:
         parts = [
             f"The decoder of this task is not exact. By estimates the optimum lies between "
             f"{certificate.dual:.8g} and {certificate.primal:.8g}; these are estimates, and "
@@ -50,7 +54,7 @@ def certificate_text(svm: StructuredSVM) -> Html:
     return joined([*(element("p", part) for part in parts), _ending(svm)])
 
 
-def _proved(certificate: Any) -> list[str]:
+def _proved(certificate: Certificate) -> list[str]:
     gap, primal, dual = certificate.gap, certificate.primal, certificate.dual
     share = f" ({100 * gap / primal:.2g} % of it)" if primal > 0.0 else ""
     distance = math.sqrt(2.0 * gap / certificate.lam)
@@ -58,10 +62,17 @@ def _proved(certificate: Any) -> list[str]:
         f"The optimum of the training problem lies between {dual:.8g} (dual) and {primal:.8g} "
         f"(primal). The weights of this model have the value {primal:.8g}, so no other weights "
         f"can be better by more than the gap, {gap:.4g}{share}.",
-        "This is proved, not estimated: at the end the exact decoder was called once for every "
-        "training example, all at these weights, and the two numbers follow from its answers. "
-        f"The weights are within {distance:.3g} of the best ones (in Euclidean distance).",
+        f"This is proved, not estimated: at the end {_decoder(certificate)} was called once for "
+        "every training example, all at these weights, and the two numbers follow from its "
+        f"answers. The weights are within {distance:.3g} of the best ones (in Euclidean distance).",
     ]
+
+
+def _decoder(certificate: Certificate) -> str:
+    if certificate.exact:
+        return "the exact decoder"
+    owed = f"they leave {certificate.slack:.3g} of the gap"
+    return f"an approximate decoder with bounds on what it may have missed ({owed})"
 
 
 def _ending(svm: StructuredSVM) -> Html:

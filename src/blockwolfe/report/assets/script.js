@@ -26,10 +26,13 @@
     return String(Number(value.toPrecision(5)));
   }
 
-  function place(tip, figure, x, y) {
-    const width = figure.clientWidth;
-    tip.style.left = Math.max(0, Math.min(x + 12, width - tip.offsetWidth - 2)) + "px";
-    tip.style.top = Math.max(0, y) + "px";
+  // Beside the point (x, y) of a drawing, on whichever side there is room.
+  function place(tip, figure, svg, x, y) {
+    const down = svg.getBoundingClientRect().top - figure.getBoundingClientRect().top;
+    const right = x + 12, left = x - 12 - tip.offsetWidth;
+    const fits = right + tip.offsetWidth <= figure.clientWidth || left < 0;
+    tip.style.left = Math.max(0, Math.min(fits ? right : left, figure.clientWidth - tip.offsetWidth)) + "px";
+    tip.style.top = down + y + "px";
   }
 
   // ---- colours ----------------------------------------------------------------------------
@@ -235,7 +238,7 @@
       lines.push(series.name + " " + say(series.values[i]));
     });
     this.tip.textContent = lines.join("\n");
-    place(this.tip, this.figure, x, this.svg.offsetTop + this.top);
+    place(this.tip, this.figure, this.svg, x, this.top);
   };
 
   // ---- heat maps --------------------------------------------------------------------------
@@ -320,7 +323,7 @@
     const x = this.room + this.cell * column, y = this.room + this.cell * row;
     make("rect", { class: "cursor", x, y, width: this.cell, height: this.cell }, this.mark);
     this.tip.textContent = spec.rows + " " + spec.labels[row] + "\n" + spec.columns + " " + spec.labels[column] + "\n" + spec.unit + " " + say(spec.values[row][column]);
-    place(this.tip, this.figure, x + this.cell, this.svg.offsetTop + y);
+    place(this.tip, this.figure, this.svg, x + this.cell, y);
   };
 
   // ---- all of them ------------------------------------------------------------------------

@@ -1,0 +1,39 @@
+"""What kind of outputs a task has, and outputs in a form to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockwolfe.tasks.label_sets import label_table
+from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.slack import SlackRescaling
+
+__all__ = ["has_labels", "inner_task", "readable"]
+
+
+def inner_task(task: Any) -> Any:
+    """The task that a wrapper is about."""
+    return inner_task(task.task_) if isinstance(task, SlackRescaling) else task
+
+
+def has_labels(task: Any) -> bool:
+    """Whether outputs are labels or sequences of labels, so that one can be taken for another."""
+    return isinstance(inner_task(task), (SequenceTask, LabellingTask))
+
+
+def readable(task: Any, Y: Any) -> Any:
+    """Sets of labels by their names; other outputs as they are.
+
+    >>> import blockwolfe as bw
+    >>> svm = bw.StructuredSVM(bw.tasks.Multilabel(), lam=1.0).fit([[0.0], [1.0]], [{"a"}, {"b"}])
+    >>> readable(svm.task_, [[0, 1]])
+    [{'b'}]
+    """
+    task = inner_task(task)
+    if not isinstance(task, Multilabel):
+        return Y
+    names = task.classes_.tolist()
+    table = label_table(Y, task.classes_).astype(bool)
+    return [{name for name, is_on in zip(names, row, strict=True) if is_on} for row in table]
