@@ -35,9 +35,11 @@ format: $(STAMP) ## rewrite the source in the project's format
 bench: $(STAMP)  ## speed of the compiled pass against its bounds
 	$(BIN)/python benchmarks/speed.py
 
-docs: $(STAMP)   ## check that every documented example runs
-	$(BIN)/python -m pytest src README.md docs
+docs: $(STAMP)   ## check that every documented example runs, then build the site into site/
+	$(BIN)/python -m pytest -n 2 --dist worksteal src README.md docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

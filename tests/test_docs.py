@@ -1,0 +1,107 @@
+"""The documentation site builds without a warning, its links lead somewhere, and it is complete."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import blockwolfe as bw
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Addresses that a page loads by itself; where a link points to is the reader's choice.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and the places in it that can be linked to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loads, self.places = set(), set(), set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.places.update(found[key] for key in ("id", "name") if found.get(key))
+        if tag == "a" and found.get("href"):
+            self.links.add(found["href"])
+        if found.get("rel") not in ("canonical", "next", "prev") and found.get(LOADED.get(tag)):
+            self.loads.add(found[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("material")
+    pytest.importorskip("mkdocstrings_handlers.python")
+    folder = tmp_path_factory.mktemp("site")
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return {path: Page(path) for path in folder.rglob("*.html") if path.name != "404.html"}
+
+
+def test_links_lead_somewhere(site):
+    broken = []
+    for path, page in site.items():
+        for address in page.links | page.loads:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            is_there = target.is_file()
+            if is_there and parts.fragment and target in site:
+                is_there = unquote(parts.fragment) in site[target].places
+            if not is_there:
+                broken.append(f"{path.name}: {address}")
+    assert not broken
+
+
+def test_pages_load_nothing_from_elsewhere(site):
+    outside = {(path.name, a) for path, page in site.items() for a in page.loads if "//" in a}
+    assert not outside
+    for style in next(iter(site)).parent.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?https?:", style.read_text())
+    assert not any("mermaid" in path.read_text() for path in site)
+
+
+def test_every_public_name_is_on_a_reference_page(site):
+    places = set().union(*(page.places for path, page in site.items() if "reference" in path.parts))
+    modules = {"blockwolfe": bw, "blockwolfe.tasks": bw.tasks, "blockwolfe.datasets": bw.datasets}
+    modules |= {
+        f"blockwolfe.structures.{name}": getattr(bw.structures, name)
+        for name in bw.structures.__all__
+    }
+    rooms = {"datasets", "structures", "tasks"}
+    names = {f"{where}.{name}" for where, m in modules.items() for name in set(m.__all__) - rooms}
+    names -= {name for name in names if name.endswith("_into")}
+    assert not names - places
+
+
+def test_every_page_has_examples_that_run():
+    """Pages that teach are doctests; pytest collects them. This one sees that none has lost its."""
+    teaching = [*DOCS.glob("tutorials/*.md"), *DOCS.glob("migration/*.md")]
+    teaching += [DOCS / f"{name}.md" for name in ("index", "getting_started", "own_oracle", "path")]
+    for page in teaching:
+        text = page.read_text()
+        assert ">>>" in text or page.name == "index.md", page.name
+        fences = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
+        assert all(block.endswith("\n\n") for block in fences), f"{page.name}: no blank line"
+
+
+def test_pictures_are_small_and_used():
+    used = set(re.findall(r"images/([\w.-]+)", " ".join(p.read_text() for p in DOCS.rglob("*.md"))))
+    there = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
+    assert used == set(there)
+    assert max(there.values()) < 100_000, there
