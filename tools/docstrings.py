@@ -17,19 +17,7 @@ CODE = re.compile(r"(``.+?``|`[^`\n]+`)")
 
 
 def to_markdown(text: str) -> str:
-    """The docstring as Markdown; blocks are separated by blank lines in both.
-
-    >>> print(to_markdown("Adds <w, x>.\\n\\na : one.\\nb, c : two,\\n    or three.\\n\\n>>> 1\\n1"))
-    Adds &lt;w, x>.
-    <BLANKLINE>
-    - **`a`**: one.
-    - **`b`**, **`c`**: two, or three.
-    <BLANKLINE>
-    ```pycon
-    >>> 1
-    1
-    ```
-    """
+    """The docstring as Markdown; blocks are separated by blank lines in both."""
     blocks: list[str] = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         blocks += _block(block)
