@@ -13,7 +13,10 @@ from typing import Any
 import griffe
 
 ENTRY = re.compile(r"(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}\w+)*) : (.*)")
-CODE = re.compile(r"(``.+?``|`[^`\n]+`)")
+# Two entries may share a line: "lam_ : the lam used. n_iter_ : passes made."
+NEXT = re.compile(r"\. (?=\w+_ : )")
+# What Markdown is to read as it does: code and emphasised words.
+CODE = re.compile(r"(``.+?``|`[^`\n]+`|(?<!\w)\*\w[^*\n]*\*(?!\w))")
 
 
 def to_markdown(text: str) -> str:
@@ -43,7 +46,7 @@ def _block(block: str) -> list[str]:
 
 def _entries(lines: list[str]) -> list[str]:
     entries: list[str] = []
-    for line in lines:
+    for line in NEXT.sub(".\n", "\n".join(lines)).splitlines():
         found = ENTRY.match(line)
         if found:
             names = ", ".join(f"**`{name}`**" for name in found[1].split(", "))
