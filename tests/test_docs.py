@@ -24,11 +24,12 @@ class Page(HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.links, self.loads, self.places = set(), set(), set()
+        self.links, self.loads, self.places, self.tags = set(), set(), set(), set()
         self.feed(path.read_text())
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
+        self.tags.add(tag)
         self.places.update(found[key] for key in ("id", "name") if found.get(key))
         if tag == "a" and found.get("href"):
             self.links.add(found["href"])
@@ -75,6 +76,12 @@ def test_pages_load_nothing_from_elsewhere(site):
     for style in next(iter(site)).parent.rglob("*.css"):
         assert not re.search(r"url\(['\"]?https?:", style.read_text())
     assert not any("mermaid" in path.read_text() for path in site)
+
+
+def test_no_formula_is_taken_for_html(site):
+    """<w, psi> outside of code would be a tag named "w,": nothing would be seen of it."""
+    tags = set().union(*(page.tags for page in site.values()))
+    assert sorted(tag for tag in tags if not tag.isalnum() or tag in ("w", "d")) == []
 
 
 def test_every_public_name_is_on_a_reference_page(site):
