@@ -37,7 +37,7 @@ bench: $(STAMP)  ## speed of the compiled pass against its bounds
 
 docs: $(STAMP)   ## check that every documented example runs, then build the site into site/
 	$(BIN)/python -m pytest -n 2 --dist worksteal src README.md docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
 clean:           ## remove what the targets made

@@ -1,5 +1,6 @@
 """The documentation site builds without a warning, its links lead somewhere, and it is complete."""
 
+import importlib
 import importlib.util
 import os
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import typer
 
 import blockwolfe as bw
 
@@ -145,6 +147,22 @@ def test_every_page_has_examples_that_run():
         assert ">>>" in text or page.name == "index.md", page.name
         fences = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
         assert all(block.endswith("\n\n") for block in fences), f"{page.name}: no blank line"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_the_repository_lead_to_files(name):
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text())
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_commands_on_the_page_exist():
+    app = typer.main.get_command(importlib.import_module("blockwolfe.cli.app").app)
+    lines = re.findall(r"^ +blockwolfe (\w+)(.*)$", (DOCS / "command_line.md").read_text(), re.M)
+    assert len(lines) > 5
+    for name, rest in lines:
+        known = {option for param in app.commands[name].params for option in param.opts}
+        given = {word for word in rest.split() if re.fullmatch("-o|--[a-zA-Z-]+", word)}
+        assert given <= known, name
 
 
 def test_pictures_are_small_and_used():
