@@ -41,9 +41,11 @@ browser:         ## Debian's Chromium, with which the HTML report is tested (nee
 	    $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium; } || \
 	  { echo "no Chromium could be installed; set BLOCKWOLFE_BROWSER to the path of one"; exit 1; }
 
-docs: $(STAMP)   ## check that every documented example runs
-	$(BIN)/python -m pytest src README.md docs
+docs: $(STAMP)   ## check that every documented example runs, then build the site into site/
+	$(BIN)/python -m pytest -n 2 --dist worksteal src README.md docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open site/index.html"
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
