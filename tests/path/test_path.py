@@ -73,6 +73,15 @@ def test_sign_constraints(method):
     assert (w[problem.task.groups["emission"]] <= 0).all()
 
 
+def test_cut_task_with_its_own_bounds():
+    grids = bw.datasets.synthetic_grids(8, 5, 6)
+    problem = bw.Problem(bw.tasks.Cut(), grids.X, grids.Y)
+    path = bw.solve_path(problem, EPS, 1.0, random_state=0, keep_states=True)
+    assert path.status is bw.Status.CERTIFIED
+    assert_certified(problem, path)
+    assert (path.coef(1.0)[problem.task.groups["edge"]] >= 0.0).all()
+
+
 def test_general_boxes_need_a_beginning():
     free = PROBLEMS["multiclass-dense"]()
     problem = make_problem("multiclass-dense", bounded(free))
