@@ -114,11 +114,13 @@ def check_output(path: str) -> None:
     file = Path(path)
     folder = file.parent
     if not folder.is_dir():
-        raise InputError(f"cannot write {path}: the folder {folder} does not exist.")
+        raise InputError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
     if file.exists() and not file.is_file():
-        raise InputError(f"cannot write {path}: it is not a regular file.")
+        raise InputError(f"cannot write {path}: it is not a regular file; name another.")
     if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write {path}: the folder {folder} is read-only.")
+        raise InputError(
+            f"cannot write {path}: the folder {folder} is read-only; name a file elsewhere."
+        )
 
 
 def write_lines(lines: Iterable[str], output: str | None) -> None:
