@@ -19,7 +19,7 @@ import numpy as np
 from blockwolfe.errors import ModelFileError
 from blockwolfe.files import write_atomically
 
-__all__ = ["Kind", "read_archive", "write_archive"]
+__all__ = ["Kind", "is_kind", "read_archive", "write_archive"]
 
 
 class Kind(NamedTuple):
@@ -61,6 +61,15 @@ def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.n
             f"{path} was altered after it was written; save the {kind.noun} again."
         )
     return header, arrays
+
+
+def is_kind(path: Path, kind: Kind) -> bool:
+    """Whether a file says that it holds such a thing; it may be damaged all the same."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return bool(json.loads(str(archive["header"][()]))["format"] == kind.format)
+    except (*_UNREADABLE, TypeError):
+        return False
 
 
 def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:

@@ -32,7 +32,7 @@ from blockwolfe.tasks.sequence import SequenceTask
 from blockwolfe.tasks.slack import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
-__all__ = ["load", "pack_task", "save", "unpack_task"]
+__all__ = ["load", "pack_extra", "pack_task", "save", "unpack_extra", "unpack_task"]
 
 MODEL = Kind("blockwolfe-model", 2, "model")
 
@@ -100,7 +100,7 @@ def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> 
         "task": task,
         "lam": svm.lam_,
         "certificate": certificate,
-        "extra": _without_arrays(extra or {}, "extra", arrays),
+        "extra": pack_extra(extra or {}, arrays),
     }
     write_archive(Path(path), MODEL, header, arrays)
 
@@ -124,18 +124,20 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     columns = {name: arrays[f"trace_{name}"] for name in Trace.columns if f"trace_{name}" in arrays}
     svm.trace_ = Trace.from_dict(columns)
     svm.n_iter_ = int(svm.trace_[-1].passes)
-    svm.extra_ = _with_arrays(header.get("extra", {}), "extra", arrays)
+    svm.extra_ = unpack_extra(header.get("extra", {}), arrays)
     svm._copy_from_task()
     return svm
 
 
-def _without_arrays(values: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A dict for the header: arrays go into `arrays`, and None stands for them."""
+def pack_extra(
+    values: dict[str, Any], arrays: dict[str, Any], place: str = "extra"
+) -> dict[str, Any]:
+    """A dict for the header: arrays in it go into `arrays`, and None stands for them."""
     kept: dict[str, Any] = {}
     for name, value in values.items():
         inside = f"{place}.{name}"
         if isinstance(value, dict):
-            kept[name] = _without_arrays(value, inside, arrays)
+            kept[name] = pack_extra(value, arrays, inside)
         elif isinstance(value, np.ndarray):
             kept[name], arrays[inside] = None, value
         else:
@@ -143,13 +145,15 @@ def _without_arrays(values: dict[str, Any], place: str, arrays: dict[str, Any]) 
     return kept
 
 
-def _with_arrays(kept: dict[str, Any], place: str, arrays: dict[str, Any]) -> dict[str, Any]:
+def unpack_extra(
+    kept: dict[str, Any], arrays: dict[str, Any], place: str = "extra"
+) -> dict[str, Any]:
     """The other way."""
     values: dict[str, Any] = {}
     for name, value in kept.items():
         inside = f"{place}.{name}"
         if isinstance(value, dict):
-            values[name] = _with_arrays(value, inside, arrays)
+            values[name] = unpack_extra(value, arrays, inside)
         else:
             values[name] = arrays.get(inside, value)
     return values

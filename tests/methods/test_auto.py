@@ -58,8 +58,8 @@ def test_the_choice_follows_the_measurement(monkeypatch, cost, has_cache):
     assert (result.method.cache is not None) == has_cache
     hits_of_measuring = len(problem)
     assert (result.counts.cache_hits > hits_of_measuring) == has_cache
-    assert isinstance(result.method.step, bw.BlendedPairwise)  # the gap has fallen far enough
-    assert "blended pairwise" in result.note
+    assert isinstance(result.method.step, bw.Pairwise)  # the gap has fallen far enough
+    assert "pairwise steps" in result.note
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "toy-jitted", "chain-weighted"])

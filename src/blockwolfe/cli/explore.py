@@ -10,7 +10,7 @@ from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import find_task
 from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, table
 
-__all__ = ["compare", "path"]
+__all__ = ["best_held_out", "compare", "path", "show_path"]
 
 _COLUMNS = ("lam", "lam_end", "gap", "primal", "dual", "norm", "passes", "seconds")
 
@@ -64,6 +64,7 @@ def path(
     Examples:
       blockwolfe path chain train.txt.gz -o path.npz --eps 0.05 --lam-min 1e-3
       blockwolfe path chain train.txt -o path.npz --held-out dev.txt --plot path.png
+      blockwolfe evaluate path.npz test.txt --lam 0.02
     """
     import sys
 
@@ -80,18 +81,23 @@ def path(
         problem, eps, lam_min, method, exact=not heuristic, time_limit=time_limit,
         random_state=seed, n_jobs=n_jobs, verbose=int(sys.stderr.isatty() and not json),
     )  # fmt: skip
+    found.extra = {"input": reader.packed()}
     found.save(output)
     best = None
     if other is not None or plot is not None:
         pair = None if other is None else (other.X, other.Y)
         display = PathDisplay.from_path(found, train=(examples.X, examples.Y), held_out=pair)
-        if pair is not None:
-            losses = display.losses["held out"]
-            best = {"lam": float(display.lams[losses.argmin()]), "loss": float(losses.min())}
+        best = best_held_out(display) if pair is not None else None
         if plot is not None:
             _draw(lambda: display.plot().figure_, plot)
-    _show_path(found, output, best, rows, json)
+    show_path(found, output, best, rows, json)
     return _path_ending(found)
+
+
+def best_held_out(display: Any) -> dict[str, float]:
+    """The lambda of the least loss on held-out data, and that loss."""
+    losses = display.losses["held out"]
+    return {"lam": float(display.lams[losses.argmin()]), "loss": float(losses.min())}
 
 
 def _path_ending(found: Any) -> int:
@@ -106,14 +112,15 @@ def _path_ending(found: Any) -> int:
     return OK
 
 
-def _show_path(found: Any, output: str, best: Any, n_rows: int, json: bool) -> None:
+def show_path(found: Any, file: str, best: Any, n_rows: int, json: bool) -> None:
+    """Breakpoints, evenly chosen, and the best lambda where it is known."""
     columns = found.to_dict()
     n = len(found)
     step = max(1, -(-n // max(1, n_rows)))
     at = sorted({*range(0, n, step), n - 1}) if n else []
     lines = [[float(columns[name][k]) for name in _COLUMNS] for k in at]
     numbers = {
-        "path": output,
+        "path": file,
         "status": found.status.name,
         "lam_max": found.lam_max,
         "lam_min": found.lam_min,
@@ -122,7 +129,7 @@ def _show_path(found: Any, output: str, best: Any, n_rows: int, json: bool) -> N
         "held_out": best,
         "breakpoints": columns,
     }
-    shown = [table(f"{found!r}, {output}", _COLUMNS, lines)]
+    shown = [table(f"{found!r}, {file}", _COLUMNS, lines)]
     if best is not None:
         shown.append(f"best on held-out data: lam {best['lam']:.6g}, loss {best['loss']:.4f}")
     show(json, numbers, *shown)

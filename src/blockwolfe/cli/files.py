@@ -10,15 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blockwolfe.cli.registry import (
-    FORMATS,
-    TaskEntry,
-    find_dataset,
-    format_of,
-    task_of_model,
-)
-from blockwolfe.data.formats.base import Examples, Format, Source, joined, read_source
-from blockwolfe.errors import InputError
+from blockwolfe.cli.registry import TaskEntry, find_dataset, format_of, task_of_model
+from blockwolfe.data.formats.base import Examples, Format, Source, read_source
+from blockwolfe.errors import InputError, OptionError
 
 __all__ = [
     "check_output",
@@ -26,6 +20,7 @@ __all__ = [
     "read_later",
     "read_template",
     "read_training",
+    "unpacked_reader",
     "write_lines",
 ]
 
@@ -60,13 +55,13 @@ def read_training(
     entry: TaskEntry, data: list[str], name: str | None, template: str | None, min_count: int
 ) -> tuple[Format, Examples]:
     """The reader, which has learned its features, and the examples."""
-    options: dict[str, Any] = {"is_sequence": entry.is_sequence, "min_count": min_count}
     if all(path.startswith(_DATASET) for path in data):
-        return Loaded(**options), joined([_load_dataset(path) for path in data])
+        made = entry.reader(entry.prepares) if entry.prepares else Loaded()
+        return made, made.learn_from([_load_dataset(path) for path in data])
     kinds = [format_of(path, name, entry.formats) for path in data]
     if len(set(kinds)) > 1:
         raise InputError(f"{data[0]} is {kinds[0]} and another file is not; expected one format.")
-    reader: Format = FORMATS[kinds[0]].make(template=read_template(template), **options)
+    reader: Format = entry.reader(kinds[0], template=read_template(template), min_count=min_count)
     return reader, reader.learn([read_source(path) for path in data])
 
 
@@ -80,33 +75,61 @@ def read_template(template: str | None) -> str | None:
 def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     """Examples for a model that is trained."""
     if path.startswith(_DATASET):
-        return _load_dataset(path)
+        return reader.prepare(_load_dataset(path))
     return reader.read(read_source(path), labelled=labelled)
 
 
-def load_model(path: str, data: str, name: str | None) -> tuple[Any, Format]:
-    """A model, and the reader of its input as training has left it."""
-    from blockwolfe.store import load
-
-    svm = load(path)
+def load_model(
+    path: str, data: str, name: str | None, lam: float | None = None
+) -> tuple[Any, Format]:
+    """A model, and the reader of its input as training has left it; of a path, that of `lam`."""
+    svm = _load(path, lam)
     packed = svm.extra_.get("input")
     _, entry = task_of_model(svm)
-    if packed is None:  # saved from Python: a format that learns nothing will do
-        kind = format_of(data, name, entry.formats)
-        if kind == "columns":
-            raise InputError(
-                f"{path} has no feature template, because it was not made by `blockwolfe train`; "
-                "predict in Python, where its features were made."
-            )
-        reader: Format = FORMATS[kind].make(is_sequence=entry.is_sequence)
-        reader.unpack({"n_features": getattr(svm.task_, "n_features_in_", 0), "names": None})
-        return svm, reader
-    options = {"is_sequence": packed["is_sequence"], "min_count": packed["min_count"]}
-    if packed["format"] == Loaded.name:
-        return svm, Loaded(**options)
-    reader = FORMATS[packed["format"]].make(**options)
-    reader.unpack(packed)
+    if packed is not None:
+        return svm, unpacked_reader(entry, packed)
+    # saved from Python: a format that learns nothing will do
+    kind = format_of(data, name, entry.formats)
+    if kind in ("columns", "alignments"):
+        raise InputError(
+            f"{path} does not know how its features are made, because it was not made by "
+            "`blockwolfe train`; predict in Python, where its features were made."
+        )
+    reader: Format = entry.reader(kind)
+    reader.unpack({"n_features": getattr(svm.task_, "n_features_in_", 0), "names": None})
     return svm, reader
+
+
+def _load(path: str, lam: float | None) -> Any:
+    from blockwolfe.archive import is_kind
+    from blockwolfe.estimator import StructuredSVM
+    from blockwolfe.path.result import PATH, load_path
+    from blockwolfe.store import load
+
+    if not is_kind(Path(path), PATH):
+        if lam is not None:
+            raise OptionError(f"--lam is for paths; {path} is a model of one lambda. Leave it out.")
+        return load(path)
+    found = load_path(path)
+    if lam is None:
+        raise OptionError(
+            f"{path} has weights for every lambda from {found.lam_min:.6g} up; choose one with "
+            "--lam."
+        )
+    svm = StructuredSVM(found.task, lam=lam)
+    svm.task_, svm.coef_, svm.lam_ = found.task, found.coef(lam), lam
+    svm.extra_ = found.extra
+    svm._copy_from_task()
+    return svm
+
+
+def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
+    """The reader of a model's input as training has left it."""
+    if packed["format"] == Loaded.name:
+        return Loaded()
+    reader: Format = entry.reader(packed["format"], min_count=packed["min_count"])
+    reader.unpack(packed)
+    return reader
 
 
 def check_output(path: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import FORMATS, task_of_model
+from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, show, table
 
 __all__ = ["inspect", "report"]
@@ -15,27 +16,50 @@ __all__ = ["inspect", "report"]
 _MOST_LABELS = 12  # of which the whole table of transitions is shown
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
+ModelOrPath = Annotated[
+    str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
+]
 Top = Annotated[int, typer.Option(help="How many weights to show.")]
 Train = Annotated[str | None, typer.Option(metavar="DATA", help="The data of training.")]
 HeldOut = Annotated[str | None, typer.Option(metavar="DATA", help="Other data.")]
 Report = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page.")]
 
 
-def inspect(model: Model, top: Top = 20, json: o.Json = False, config: o.Config = None) -> int:
+def inspect(
+    model: ModelOrPath, top: Top = 20, json: o.Json = False, config: o.Config = None
+) -> int:
     """Tell what a model is: its task, its certificate, its largest weights, its transitions.
+
+    Of a path, its breakpoints.
 
     \b
     Examples:
       blockwolfe inspect chunker.npz --top 30
       blockwolfe inspect chunker.npz --json | jq .certificate.gap
     """
-    from blockwolfe.cli.weights import largest_weights, transition_table
+    from blockwolfe.archive import is_kind
+    from blockwolfe.cli.explore import show_path
+    from blockwolfe.path.result import PATH, load_path
     from blockwolfe.store import load
 
+    if is_kind(FilePath(model), PATH):
+        show_path(load_path(model), model, None, top, json)
+        return OK
     svm = load(model)
-    name, _ = task_of_model(svm)
+    numbers, shown = _described(svm, model, top)
+    show(json, numbers, *shown)
+    return OK
+
+
+def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
+    """A model in numbers, and in tables."""
+    from blockwolfe.cli.files import unpacked_reader
+    from blockwolfe.cli.weights import largest_weights, transition_table
+
+    name, entry = task_of_model(svm)
     given = svm.extra_.get("input", {})
-    weights = largest_weights(svm, _feature_names(given), top)
+    names = unpacked_reader(entry, given).feature_names if given else None
+    weights = largest_weights(svm, names, top)
     transitions = transition_table(svm)
     certificate = svm.certificate_
     bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
@@ -60,16 +84,7 @@ def inspect(model: Model, top: Top = 20, json: o.Json = False, config: o.Config 
     shown.append(table("Largest weights", ("weight", "name"), [(w, n) for n, w in weights]))
     if transitions is not None:
         shown.append(_transitions(*transitions, top))
-    show(json, numbers, *shown)
-    return OK
-
-
-def _feature_names(given: dict[str, Any]) -> Any:
-    if given.get("format") not in FORMATS:
-        return None
-    reader = FORMATS[given["format"]].make(is_sequence=given["is_sequence"])
-    reader.unpack(given)
-    return reader.feature_names
+    return numbers, shown
 
 
 def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
@@ -114,9 +129,10 @@ def report(
     output: Report,
     train: Train = None,
     held_out: HeldOut = None,
+    json: o.Json = False,
     config: o.Config = None,
 ) -> int:
-    """Write a page about a model: certificate, convergence, weights, errors.
+    """Write a page about a model and the run that made it: certificate, convergence, errors.
 
     \b
     Examples:
@@ -138,4 +154,6 @@ def report(
         read = None if data is None else read_later(reader, data, labelled=True)
         pairs[name] = None if read is None else (read.X, read.Y)
     write_report(output, svm, **pairs, command=svm.extra_.get("command"))
+    size = FilePath(output).stat().st_size
+    show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")
     return OK

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["of_labels", "of_sequences", "of_trees"]
+__all__ = ["of_alignments", "of_labels", "of_segments", "of_sequences", "of_sets", "of_trees"]
+
+_MOST_LABELS = 12  # of which each has its own line
 
 
 def of_labels(Y: Any, Y_hat: Any) -> dict[str, float]:
@@ -55,4 +57,60 @@ def of_trees(Y: Any, Y_hat: Any) -> dict[str, float]:
     return {
         "unlabelled_attachment_score": unlabelled_attachment_score(Y, Y_hat),
         "complete": float(np.mean(complete)),
+    }
+
+
+def of_alignments(Y: Any, Y_hat: Any) -> dict[str, float]:
+    """Alignment error rate; precision counts possible links as right, recall the sure ones.
+
+    >>> from blockwolfe.data.links import Alignment
+    >>> of_alignments([Alignment([(0, 0), (1, 1)], [(1, 2)])], [[(0, 0), (1, 2)]])
+    {'alignment_error_rate': 0.25, 'precision': 1.0, 'recall': 0.5}
+    """
+    from blockwolfe.data.alignment import alignment_error_rate
+
+    sure, possible = [y.sure for y in Y], [y.possible for y in Y]
+    links = [[set(map(tuple, np.asarray(some).tolist())) for some in side]
+             for side in (sure, possible, Y_hat)]  # fmt: skip
+    n_found = sum(len(a) for a in links[2])
+    n_right = sum(len(a & (s | p)) for s, p, a in zip(*links, strict=True))
+    n_sure_found = sum(len(a & s) for s, _, a in zip(*links, strict=True))
+    return {
+        "alignment_error_rate": alignment_error_rate(sure, possible, Y_hat),
+        "precision": n_right / max(n_found, 1),
+        "recall": n_sure_found / max(sum(len(s) for s in links[0]), 1),
+    }
+
+
+def of_segments(Y: Any, Y_hat: Any) -> dict[str, float]:
+    """Accuracy of nodes; intersection over union of each label, over all graphs, and its mean.
+
+    >>> of_segments([["sky", "sky", "field"]], [["sky", "field", "field"]])["iou_of_sky"]
+    0.5
+    """
+    truth, guess = (np.concatenate([np.asarray(y) for y in outputs]) for outputs in (Y, Y_hat))
+    iou = {
+        f"iou_of_{label}": float(np.sum(a & b) / np.sum(a | b))
+        for label in np.unique(truth)
+        for a, b in ((truth == label, guess == label),)
+    }
+    shown = iou if len(iou) <= _MOST_LABELS else {}
+    accuracy = float(np.mean(truth == guess))
+    return {"accuracy": accuracy, "mean_iou": float(np.mean(list(iou.values()))), **shown}
+
+
+def of_sets(Y: Any, Y_hat: Any) -> dict[str, float]:
+    """The share of sets that are all right; precision, recall and F1 of labels over all sets.
+
+    >>> of_sets([{"a", "b"}, {"c"}], [{"a"}, {"c"}])
+    {'exact_match': 0.5, 'precision': 1.0, 'recall': 0.6666666666666666, 'f1': 0.8}
+    """
+    both = list(zip(Y, Y_hat, strict=True))
+    n_right = sum(len(y & z) for y, z in both)
+    n_true, n_found = (sum(len(y) for y in outputs) for outputs in (Y, Y_hat))
+    return {
+        "exact_match": float(np.mean([y == z for y, z in both])),
+        "precision": n_right / max(n_found, 1),
+        "recall": n_right / max(n_true, 1),
+        "f1": 2 * n_right / max(n_true + n_found, 1),
     }

@@ -12,10 +12,11 @@ from blockwolfe.cli.showing import OK, note, show, table
 
 __all__ = ["evaluate", "predict"]
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")]
 Given = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, or dataset:NAME/SPLIT.")
 ]
+OfPath = Annotated[float | None, typer.Option("--lam", help="Which lambda, if MODEL is a path.")]
 Output = Annotated[
     str | None, typer.Option("--output", "-o", metavar="FILE", help="Else standard output.")
 ]
@@ -25,26 +26,29 @@ def predict(
     model: Model,
     data: Given,
     output: Output = None,
+    lam: OfPath = None,
     format: o.DataFormat = None,
     config: o.Config = None,
 ) -> int:
     """Predict outputs for a file of the kind that the model was trained on.
 
     Columns get the predicted label as one more column; JSON objects get it as "labels"; CoNLL-U
-    files get HEAD; the others make one label a line. Labels in DATA are not looked at.
+    files get HEAD; sentence pairs make a line of links, 0-0 1-2; the others one label a line.
+    Labels in DATA are not looked at.
 
     \b
     Examples:
       blockwolfe predict chunker.npz test.txt.gz -o predicted.txt
       cat new.txt | blockwolfe predict chunker.npz - | head
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
+      blockwolfe predict path.npz new.txt --lam 0.01
     """
     from blockwolfe.cli.files import load_model, read_later, write_lines
     from blockwolfe.errors import InputError
 
-    svm, reader = load_model(model, data, format)
+    svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
-    outputs = svm.predict(examples.X)
+    outputs = _named(svm, svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
     except BrokenPipeError:
@@ -58,6 +62,7 @@ def predict(
 def evaluate(
     model: Model,
     data: Given,
+    lam: OfPath = None,
     format: o.DataFormat = None,
     json: o.Json = False,
     config: o.Config = None,
@@ -65,7 +70,8 @@ def evaluate(
     """Score a model on data with true outputs.
 
     Always the mean task loss; then what is usual for the task: accuracy of positions and
-    sequences, chunk precision, recall and F1 where labels are BIO tags, attachment of trees.
+    sequences, chunk precision, recall and F1 where labels are BIO tags, attachment of trees,
+    alignment error rate, intersection over union of segments, exact matches of label sets.
 
     \b
     Examples:
@@ -76,7 +82,7 @@ def evaluate(
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
 
-    svm, reader = load_model(model, data, format)
+    svm, reader = load_model(model, data, format, lam)
     name, entry = task_of_model(svm)
     examples = read_later(reader, data, labelled=True)
     if examples.Y is None:
@@ -84,13 +90,23 @@ def evaluate(
     outputs = svm.predict(examples.X)
     _tell_of_unknown_labels(svm, examples.Y, data)
     loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
-    scores = {"task_loss": loss, **load_home(entry.metrics)(examples.Y, outputs)}
+    pair = _named(svm, examples.Y), _named(svm, outputs)
+    scores = {"task_loss": loss, **load_home(entry.metrics)(*pair)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
     title = f"{model} on {data}: {n} examples"
     show(json, {"model": model, "data": data, "task": name, "n_examples": n, **scores},
          table(title, ("", ""), rows))  # fmt: skip
     return OK
+
+
+def _named(svm: Any, outputs: Any) -> Any:
+    """Rows of 0 and 1 as sets of labels; other outputs as they are."""
+    from blockwolfe.tasks.multilabel import Multilabel
+
+    if not isinstance(svm.task_, Multilabel) or getattr(outputs, "ndim", 1) != 2:
+        return outputs
+    return [{svm.classes_[k].item() for k in row.nonzero()[0]} for row in outputs]
 
 
 def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:

@@ -80,6 +80,14 @@ class TrainingProgress:
             return
         self._progress.update(self._bar, description=text, **self._share())
 
+    def folds(self, done: int, n_folds: int) -> None:
+        """A fold of the cross-validation has ended."""
+        text = f"{done} of {n_folds} folds done"
+        if not self.is_quiet and not self._console.is_terminal:
+            self._tell_now_and_then(text)
+            return
+        self._progress.update(self._bar, description=text, total=n_folds, completed=done)
+
     def _tell_now_and_then(self, text: str) -> None:
         if time.monotonic() - self._told >= _QUIET_SECONDS:
             self._told = time.monotonic()

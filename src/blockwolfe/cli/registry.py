@@ -38,7 +38,7 @@ class FormatEntry:
     help: str
 
     def make(self, **options: Any) -> Any:
-        """A reader for one task."""
+        """A reader for any task."""
         return load_home(self.home)(**options)
 
 
@@ -67,6 +67,11 @@ FORMATS = {
         "blockwolfe.data.formats.treebank:Treebank",
         (".conllu",),
         "CoNLL-U treebanks",
+    ),
+    "alignments": FormatEntry(
+        "blockwolfe.data.formats.alignments:Alignments",
+        (".align", ".bitext", ".wa", ".e"),
+        "source ||| target ||| 0-0 1?2 a line; or STEM.wa with STEM.e and STEM.f beside it",
     ),
 }
 
@@ -100,7 +105,9 @@ def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
 class TaskEntry:
     """A task: its class, the formats it is read from, and how predictions are scored.
 
-    `metrics` names a function of true and predicted outputs that returns numbers by name.
+    `metrics` names a function of true and predicted outputs that returns numbers by name,
+    `readers` those formats that have a reader for this task, `prepares` a format that makes
+    features for datasets of the library too.
     """
 
     home: str
@@ -108,11 +115,21 @@ class TaskEntry:
     metrics: str
     help: str
     is_sequence: bool = True
+    readers: dict[str, str] = field(default_factory=dict)
+    prepares: str | None = None
+    defaults: dict[str, Any] = field(default_factory=dict)
 
     def make(self, settings: Iterable[str], min_count: int) -> Any:
         """The task, with options as ``name=value``."""
-        return made_task(load_home(self.home), settings, min_count)
+        return made_task(load_home(self.home), settings, {**self.defaults, "min_count": min_count})
 
+    def reader(self, name: str, **options: Any) -> Any:
+        """A reader of a format for this task."""
+        options.setdefault("is_sequence", self.is_sequence)
+        return load_home(self.readers.get(name, FORMATS[name].home))(**options)
+
+
+_GRAPH_LINES = {"jsonl": "blockwolfe.data.formats.jsonlines:GraphLines"}
 
 TASKS = {
     "chain": TaskEntry(
@@ -134,6 +151,46 @@ TASKS = {
         "blockwolfe.cli.metrics:of_trees",
         "dependency trees",
     ),
+    "alignment": TaskEntry(
+        "blockwolfe.tasks:Matching",
+        ("alignments",),
+        "blockwolfe.cli.metrics:of_alignments",
+        "which word goes with which in sentence pairs",
+        prepares="alignments",
+        defaults={"miss_cost": 3.0, "normalize": False, "project_truth": True},
+    ),
+    "multilabel": TaskEntry(
+        "blockwolfe.tasks:Multilabel",
+        ("jsonl", "svmlight", "npz"),
+        "blockwolfe.cli.metrics:of_sets",
+        "any number of labels per row",
+        is_sequence=False,
+        readers={
+            "jsonl": "blockwolfe.data.formats.jsonlines:LabelSetLines",
+            "svmlight": "blockwolfe.data.formats.svmlight:LabelSetRows",
+        },
+    ),
+    "cut": TaskEntry(
+        "blockwolfe.tasks:Cut",
+        ("jsonl",),
+        "blockwolfe.cli.metrics:of_segments",
+        "two labels on the nodes of graphs: segmentation",
+        readers=_GRAPH_LINES,
+    ),
+    "tree": TaskEntry(
+        "blockwolfe.tasks:Tree",
+        ("jsonl",),
+        "blockwolfe.cli.metrics:of_segments",
+        "labels on the nodes of trees",
+        readers=_GRAPH_LINES,
+    ),
+    "graph": TaskEntry(
+        "blockwolfe.tasks:PairwiseGraph",
+        ("jsonl",),
+        "blockwolfe.cli.metrics:of_segments",
+        "labels on the nodes of any graph",
+        readers=_GRAPH_LINES,
+    ),
 }
 
 
@@ -154,12 +211,12 @@ def task_of_model(svm: Any) -> tuple[str, TaskEntry]:
     raise InputError(f"the model's task {kind} is not known to the command line.")
 
 
-def made_task(kind: Any, settings: Iterable[str], min_count: int = 1) -> Any:
+def made_task(kind: Any, settings: Iterable[str], defaults: dict[str, Any] | None = None) -> Any:
     """An object of a class, with options as ``name=value`` (values as in TOML)."""
     from blockwolfe.errors import OptionError, unknown_option
 
     valid = list(inspect.signature(kind).parameters)
-    options: dict[str, Any] = {"min_count": min_count} if "min_count" in valid else {}
+    options = {name: value for name, value in (defaults or {}).items() if name in valid}
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign:
@@ -223,6 +280,31 @@ DATASETS = {
         "dependency trees of English web texts",
         splits=("train", "dev", "test"),
         folder="ud_ewt",
+    ),
+    "hansards": DatasetEntry(
+        "blockwolfe.datasets:load_hansards",
+        "alignment",
+        "word alignment of English and French",
+        splits=("test-first100", "test-last347", "trial", "test", "unlabeled"),
+        folder="hansards",
+    ),
+    "horses": DatasetEntry(
+        "blockwolfe.datasets:load_horses",
+        "cut",
+        "photographs of horses as graphs of superpixels",
+        folder="weizmann_horses",
+    ),
+    "snakes": DatasetEntry(
+        "blockwolfe.datasets:load_snakes",
+        "graph",
+        "snakes on grids, eleven labels",
+        folder="snakes",
+    ),
+    "scene": DatasetEntry(
+        "blockwolfe.datasets:load_scene",
+        "multilabel",
+        "photographs with six labels",
+        folder="scene",
     ),
     "digit-strings": DatasetEntry(
         "blockwolfe.datasets:digit_strings",

@@ -20,8 +20,11 @@ Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Mo
 Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
 C = Annotated[float | None, typer.Option("--C", help="The same as C = 1/(lam n).")]
 Folds = Annotated[int | None, typer.Option(help="Choose lam on this many folds, over whole paths.")]
+OnPath = Annotated[
+    bool, typer.Option("--path", help="Choose lam on --held-out, over the whole path.")
+]
 Lams = Annotated[str | None, typer.Option(help="With --cv: lams to choose from, e.g. 1,0.1.")]
-Eps = Annotated[float, typer.Option(help="With --cv: the gap of the paths of the folds.")]
+Eps = Annotated[float, typer.Option(help="With --cv or --path: the gap of the paths.")]
 Simple = Annotated[
     bool, typer.Option("--one-standard-error", help="With --cv: the largest lam as good as best.")
 ]
@@ -47,6 +50,7 @@ def train(
     lam: Lam = None,
     c: C = None,
     cv: Folds = None,
+    path: OnPath = False,
     lams: Lams = None,
     eps: Eps = 0.1,
     one_standard_error: Simple = False,
@@ -78,6 +82,9 @@ def train(
       blockwolfe train chain train.txt.gz -o chunker.npz --lam 1e-3 --min-count 3
       blockwolfe train chain ner.txt -o ner.npz --template 'w[0]; w[-1],w[0]; w[0].suffix3'
       blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 5 --tol 0.01
+      blockwolfe train chain train.txt -o tagger.npz --path --held-out dev.txt
+      blockwolfe train alignment test.wa unlabeled.e.gz -o aligner.npz --lam 0.02 --tol 0.05
+      blockwolfe train cut dataset:horses/train -o horses.npz --lam 100 --tol 0.1
       blockwolfe train multiclass data.svm -o model.npz --C 1 --checkpoint run.npz
       blockwolfe train parsing en.conllu.gz -o parser.npz --time-limit 600
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
@@ -96,25 +103,59 @@ def train(
         "n_jobs": n_jobs,
     }
     if cv is not None:
-        _refuse(lam=lam, C=c, checkpoint=checkpoint, max_oracle_calls=max_oracle_calls)
+        _refuse("with --cv", lam=lam, C=c, path=path or None, checkpoint=checkpoint,
+                max_oracle_calls=max_oracle_calls)  # fmt: skip
         svm = _chooser(cv, lams, eps, one_standard_error, shared)
     else:
         _refuse("without --cv", lams=lams, one_standard_error=one_standard_error or None)
         svm = _single(lam, c, max_oracle_calls, checkpoint, checkpoint_every, shared)
+    if path:
+        _refuse("with --path", lam=lam, C=c)
+        _need_held_out(held_out)
     reader, examples = read_training(entry, data, format, template, min_count)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
-    _fit(svm, examples, other, is_quiet=quiet or json, tol=tol)
+    is_quiet = quiet or json
+    if path:
+        svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
+    _fit(svm, examples, other, is_quiet, tol)
     _save(svm, output, {"input": reader.packed(), "command": _command()})
     _show(svm, task, output, quiet, json)
     return _ending(svm, output, checkpoint)
 
 
-def _refuse(when: str = "with --cv", **given: Any) -> None:
+def _refuse(when: str, **given: Any) -> None:
     from blockwolfe.errors import OptionError
 
     for name, value in given.items():
         if value is not None:
             raise OptionError(f"--{name.replace('_', '-')} has no meaning {when}; leave it out.")
+
+
+def _need_held_out(held_out: str | None) -> None:
+    from blockwolfe.errors import OptionError
+
+    if held_out is None:
+        raise OptionError("--path needs --held-out DATA, on which lam is chosen; or use --cv.")
+
+
+def _best_on_path(shared: Any, eps: float, examples: Any, other: Any, is_quiet: bool) -> float:
+    """The lambda of the least loss on other data; the path ends at 1/(10 n)."""
+    from blockwolfe.cli.explore import best_held_out
+    from blockwolfe.path.solve import solve_path
+    from blockwolfe.problem.problem import Problem
+    from blockwolfe.report.paths import PathDisplay
+    from blockwolfe.results.status import Status
+
+    problem = Problem(shared["task"], examples.X, examples.Y)
+    given = {name: shared[name] for name in ("method", "time_limit", "random_state", "n_jobs")}
+    is_shown = sys.stderr.isatty() and not is_quiet
+    found = solve_path(problem, eps, 0.1 / len(problem), verbose=int(is_shown), **given)
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    best = best_held_out(PathDisplay.from_path(found, held_out=(other.X, other.Y)))
+    if not is_quiet:
+        note(f"lam = {best['lam']:.6g} is best on held-out data: loss {best['loss']:.4f}")
+    return best["lam"]
 
 
 def _chooser(cv: int, lams: str | None, eps: float, simple: bool, shared: dict[str, Any]) -> Any:
@@ -161,7 +202,7 @@ def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool, tol: float) -> Non
 
     with TrainingProgress(tol, is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
-        svm.callbacks = (progress,)
+        svm.callbacks, svm._on_fold = (progress,), progress.folds
         held_out = None if other is None else (other.X, other.Y)
         svm.fit(examples.X, examples.Y, held_out=held_out)
 

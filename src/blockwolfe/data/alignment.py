@@ -29,13 +29,14 @@ def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> di
     >>> read_alignments(["0001 1 1 S", "0001 2 3 P"])[1].possible.tolist()
     [[1, 2]]
     """
-    where = ""
     if isinstance(path_or_lines, (str, os.PathLike)):
         path = Path(path_or_lines)
-        where = f" of {path}"
-        lines: Iterable[str] = unpacked(path).decode("utf-8", "replace").split("\n")
-    else:
-        lines = path_or_lines
+        return alignments_in(unpacked(path).decode("utf-8", "replace").split("\n"), f" of {path}")
+    return alignments_in(path_or_lines)
+
+
+def alignments_in(lines: Iterable[str], where: str = "") -> dict[int, Alignment]:
+    """The same, from lines; `where` is added to the line's number in errors."""
     found: dict[int, dict[tuple[int, int], str]] = {}
     for number, line in enumerate(lines, start=1):
         content = line.strip()
@@ -53,6 +54,13 @@ def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> di
             raise InputError(f"line {number}{where} is {content!r}: that link was listed before.")
         links[source - 1, target - 1] = match[4]
     return {sentence: _by_kind(links) for sentence, links in found.items()}
+
+
+def in_order(found: dict[int, Alignment], n: int, name: str) -> list[Alignment]:
+    """Alignments of sentences 1 to n; those that `name` does not list have no links."""
+    if max(found, default=0) > n:
+        raise InputError(f"{name} aligns sentence {max(found)}, but there are {n}.")
+    return [found.get(i, Alignment([], [])) for i in range(1, n + 1)]
 
 
 def _by_kind(links: dict[tuple[int, int], str]) -> Alignment:

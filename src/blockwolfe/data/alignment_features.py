@@ -75,9 +75,40 @@ class AlignmentVectorizer(TransformerMixin, BaseEstimator):
                 (self._target, self._dice.n_target),
             )
         )
-        self._common = [{word: k for k, word in enumerate(words)} for words in common]
+        self._common = [_numbered(words) for words in common]
+        return self._named()
+
+    def _named(self) -> AlignmentVectorizer:
         self.feature_names_ = [*self._dense(["a"], ["b"]), *self._indicator_names()]
         return self
+
+    def to_arrays(self) -> dict[str, Any]:
+        """What was learned, for a file."""
+        check_is_fitted(self, "feature_names_")
+        learned = {"n_common": int(self.n_common), "n_iterations": int(self.n_iterations)}
+        words = {"source": self._source, "target": self._target}
+        words |= {"common_source": self._common[0], "common_target": self._common[1]}
+        tables = {"dice": self._dice, "forward": self._forward, "backward": self._backward}
+        return (
+            learned
+            | {name: np.array(list(known), dtype=str) for name, known in words.items()}
+            | {name: None if t is None else t.to_arrays() for name, t in tables.items()}
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> AlignmentVectorizer:
+        """The other way."""
+        made = cls(arrays["n_common"], arrays["n_iterations"])
+        made._source, made._target, *made._common = (
+            _numbered(arrays[name].tolist())
+            for name in ("source", "target", "common_source", "common_target")
+        )
+        made._dice = DiceCounts.from_arrays(arrays["dice"])
+        made._forward, made._backward = (
+            None if arrays[name] is None else Translation.from_arrays(arrays[name])
+            for name in ("forward", "backward")
+        )
+        return made._named()
 
     def transform(self, X: Sequence[Any]) -> list[Links]:
         """Candidate links of each sentence pair: all of them, row by row."""
@@ -132,6 +163,10 @@ class AlignmentVectorizer(TransformerMixin, BaseEstimator):
         source, target = self._common
         pairs = [f"{s}|{t}" for s in source for t in target]
         return [*(f"source={s}" for s in source), *(f"target={t}" for t in target), *pairs]
+
+
+def _numbered(words: list[str]) -> dict[str, int]:
+    return {word: number for number, word in enumerate(words)}
 
 
 def _shifted(values: np.ndarray, by: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from blockwolfe.data.alignment import read_alignments
+from blockwolfe.data.alignment import alignments_in, in_order
 from blockwolfe.data.datasets import Dataset, PathLike
 from blockwolfe.data.fetch import check_content, find_file, unpacked
 from blockwolfe.data.links import Alignment
@@ -93,7 +93,5 @@ def _sentences(name: str, data_home: PathLike | None) -> list[list[str]]:
 
 def _links(name: str, X: list[Pair], data_home: PathLike | None) -> list[Alignment]:
     content, path = _content(name, data_home)
-    found = read_alignments(content.decode("ascii").split("\n"))
-    if max(found, default=0) > len(X):
-        raise InputError(f"{path} aligns sentence {max(found)}, but there are {len(X)}.")
-    return [found.get(i, Alignment([], [])) for i in range(1, len(X) + 1)]
+    found = alignments_in(content.decode("ascii").split("\n"), f" of {path}")
+    return in_order(found, len(X), str(path))

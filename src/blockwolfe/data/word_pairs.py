@@ -98,6 +98,20 @@ class DiceCounts:
         self.n_target = np.asarray(right.sum(axis=0)).ravel()
         self._pairs, self._counts = _together(left, right)
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """For a file."""
+        seen = {"n_source": self.n_source, "n_target": self.n_target, "counts": self._counts}
+        return seen | self._pairs._asdict()
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> DiceCounts:
+        """The other way."""
+        made = cls.__new__(cls)
+        made.n_source, made.n_target = arrays["n_source"], arrays["n_target"]
+        made._pairs = _Pairs(arrays["indptr"], arrays["indices"])
+        made._counts = arrays["counts"]
+        return made
+
     def dice(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """A row per source word, a column per target word."""
         together = _look_up(self._pairs, self._counts, source, target)
@@ -156,6 +170,18 @@ class Translation:
             _share_out(place, begin, self._probability, count)
             total = np.bincount(owner, weights=count, minlength=n_source + 2)
             self._probability = count / total[owner]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """For a file."""
+        return {"none": self._none, "probability": self._probability, **self._pairs._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> Translation:
+        """The other way."""
+        made = cls.__new__(cls)
+        made._none, made._probability = int(arrays["none"]), arrays["probability"]
+        made._pairs = _Pairs(arrays["indptr"], arrays["indices"])
+        return made
 
     def _runs(self, left: list[np.ndarray], right: list[np.ndarray]) -> Any:
         """Pairs of every target word with all its source words, word after word."""

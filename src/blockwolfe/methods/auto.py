@@ -1,7 +1,7 @@
 """The automatic choice of a method: what the papers recommend, and what was measured.
 
 Gap sampling throughout. Frank-Wolfe steps in the first few passes: they keep w smooth, and a
-coarse gap is reached at once where the data are many. Blended pairwise steps from there on, over
+coarse gap is reached at once where the data are many. Pairwise steps from there on, over
 the corners kept so far, and with a cache unless the task's oracle is as cheap as looking at
 stored corners.
 
@@ -25,7 +25,7 @@ from blockwolfe.methods.rules import FROM_STORE, VISITS, Draws
 from blockwolfe.methods.run import Run
 from blockwolfe.methods.samplers import GapSampling
 from blockwolfe.methods.settings import BCFW, Auto
-from blockwolfe.methods.steps import FW, BlendedPairwise
+from blockwolfe.methods.steps import FW, Pairwise
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["AutoEngine"]
@@ -82,8 +82,8 @@ class AutoEngine(BlockEngine):
 
     def _go_late(self) -> None:
         cache = CACHE if self._is_dear else None
-        self.method = replace(self.method, step=BlendedPairwise(), cache=cache)
-        self._say("blended pairwise steps")
+        self.method = replace(self.method, step=Pairwise(), cache=cache)
+        self._say("pairwise steps")
 
     def _say(self, steps: str) -> None:
         cache = "a cache" if self.method.cache is not None else "no cache"
@@ -116,7 +116,7 @@ class AutoEngine(BlockEngine):
         super().restore(saved)
         self._oracle_share, self._n_passes = saved["oracle_share"], saved["n_passes"]
         self._is_dear = bool(saved["is_dear"])
-        step = BlendedPairwise() if saved["is_late"] else FW()
+        step = Pairwise() if saved["is_late"] else FW()
         cache = CACHE if saved["has_cache"] else None
         self.method = replace(self.method, step=step, cache=cache)
         self.note = str(saved["note"])

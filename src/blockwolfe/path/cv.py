@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import Progress
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,6 +63,8 @@ class StructuredSVMCV(StructuredSVM):
     >>> svm.scores_.shape[0], svm.lam_ in svm.lams_
     (2, True)
     """
+
+    _on_fold: Callable[[int, int], None] | None = None  # called with folds done, and all
 
     def __init__(
         self,
@@ -119,12 +124,14 @@ class StructuredSVMCV(StructuredSVM):
             self._task(), self.bounds, as_method(self.method), self.eps, self.lams is None,
             self.random_state,
         )  # fmt: skip
-        scores = Parallel(n_jobs=self.n_jobs)(
+        # Compiled oracles run beside each other in threads, others need processes.
+        place = "threads" if problem.blocks.is_compiled else "processes"
+        scores = Parallel(n_jobs=self.n_jobs, prefer=place, return_as="generator")(
             delayed(_score_fold)(plan, self.lams_, _taken(train, given, outputs, weight),
                                  _taken(test, given, outputs, weight))
             for train, test in folds
         )  # fmt: skip
-        self.scores_ = np.array(scores)
+        self.scores_ = np.array(list(self._followed(scores, len(folds))))
         chosen = self._choose()
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
@@ -133,6 +140,17 @@ class StructuredSVMCV(StructuredSVM):
             if name.endswith("_"):
                 setattr(self, name, value)
         return self
+
+    def _followed(self, scores: Any, n_folds: int) -> Iterator[list[float]]:
+        """Tell after each fold, in a live line if `verbose`, and to whoever asked."""
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=not self.verbose) as line:
+            bar = line.add_task("folds", total=n_folds)
+            for done, row in enumerate(scores, start=1):
+                line.update(bar, completed=done)
+                if self._on_fold is not None:
+                    self._on_fold(done, n_folds)
+                yield row
 
     def save(self, path: Any) -> None:
         """Write the chosen model to one file, as `StructuredSVM.save` does."""

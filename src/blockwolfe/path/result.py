@@ -17,9 +17,9 @@ from blockwolfe.problem.evaluate import predict
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status
-from blockwolfe.store import pack_task, unpack_task
+from blockwolfe.store import pack_extra, pack_task, unpack_extra, unpack_task
 
-__all__ = ["Breakpoint", "Path", "load_path"]
+__all__ = ["PATH", "Breakpoint", "Path", "load_path"]
 
 # Columns and rows of the table in notebooks.
 _SHOWN = ("lam", "lam_end", "gap", "primal", "dual", "norm", "nnz", "passes", "seconds")
@@ -90,6 +90,7 @@ class Path:
         self.start = start  # lam w for every lambda above the first breakpoint; None: not covered
         self.weights, self.breakpoints = weights, breakpoints
         self.status, self.states = status, states
+        self.extra: dict[str, Any] = {}  # what else a file shall hold
 
     def __len__(self) -> int:
         return len(self.breakpoints)
@@ -196,6 +197,7 @@ class Path:
         """Write the path to one file; `blockwolfe.load_path` reads it back. States are not kept."""
         header, arrays = self.packed()
         header["task"] = pack_task(self.task, arrays)
+        header["extra"] = pack_extra(self.extra, arrays)
         write_archive(FilePath(path), PATH, header, arrays)
 
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -239,4 +241,6 @@ def load_path(path: Any, task: Any = None) -> Path:
     """
     file = FilePath(path)
     header, arrays = read_archive(file, PATH)
-    return Path.unpacked(unpack_task(header["task"], arrays, task, file), header, arrays)
+    found = Path.unpacked(unpack_task(header["task"], arrays, task, file), header, arrays)
+    found.extra = unpack_extra(header.get("extra", {}), arrays)
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.data.formats.base import Examples, Format, Source
+from blockwolfe.data.formats.base import Examples, Format, Source, written
 from blockwolfe.errors import InputError
 
 __all__ = ["Arrays"]
@@ -61,7 +61,7 @@ class Arrays(Format):
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """One label a line, and an empty line after a sequence."""
         if not self.is_sequence:
-            yield from map(str, outputs)
+            yield from map(written, outputs)
             return
         for labels in outputs:
             yield from (*map(str, labels), "")

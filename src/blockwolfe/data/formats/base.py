@@ -88,6 +88,14 @@ class Format:
         """Examples for training, from one or more files."""
         return joined([self.read(source, labelled=True) for source in sources])
 
+    def learn_from(self, loaded: list[Examples]) -> Examples:
+        """Examples for training, from datasets of the library."""
+        return joined(loaded)
+
+    def prepare(self, loaded: Examples) -> Examples:
+        """Examples of a dataset, as training has taught."""
+        return loaded
+
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """Lines with predicted outputs, without their ends."""
         raise NotImplementedError
@@ -122,6 +130,15 @@ def _end_to_end(values: list[Any]) -> Any:
     if isinstance(values[0], np.ndarray):
         return np.concatenate(values)
     return [entry for some in values for entry in some]
+
+
+def written(label: Any) -> str:
+    """A label as text; a set of labels with commas between.
+
+    >>> written(3), written({"b", "a"})
+    ('3', 'a,b')
+    """
+    return ",".join(map(str, sorted(label))) if isinstance(label, set) else str(label)
 
 
 def check_any(values: Any, source: Source, noun: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
+from blockwolfe.data.graphs import Graph
 from blockwolfe.data.vectorizer import TokenVectorizer
 
-__all__ = ["JSONLines"]
+__all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
 
 
 class JSONLines(Format):
@@ -34,9 +36,9 @@ class JSONLines(Format):
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""
         objects = [item for source in sources for item in self._objects(source, labelled=True)]
-        X = [item[self._keys(item)[0]] for item in objects]
-        if not self.is_sequence and isinstance(X[0], (dict, list)) and not _is_numbers(X[0]):
-            made = TokenVectorizer(self.min_count).fit([[x] for x in X])
+        first = self._input(objects[0])
+        if not self.is_sequence and isinstance(first, (dict, list)) and not _is_numbers(first):
+            made = TokenVectorizer(self.min_count).fit([[self._input(item)] for item in objects])
             self.names = np.array(made.feature_names_)
         return self._examples(objects)
 
@@ -45,18 +47,22 @@ class JSONLines(Format):
         return self._examples(self._objects(source, labelled))
 
     def _examples(self, objects: list[dict[str, Any]]) -> Examples:
-        X: Any = [item[self._keys(item)[0]] for item in objects]
+        X: Any = [self._input(item) for item in objects]
         if self.names is not None:
             vectorizer = TokenVectorizer.from_names(self.names.tolist())
             X = np.concatenate([row.toarray() for row in vectorizer.transform([[x] for x in X])])
-        Y = [item.get(self._keys(item)[1]) for item in objects]
+        Y = [item.get(self._keys(item)[-1]) for item in objects]
         has_all = all(y is not None for y in Y)
         return Examples(X, Y if has_all else None, objects)
 
-    def _keys(self, item: dict[str, Any]) -> tuple[str, str]:
+    def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
+        """What an object must have: its input, and last its output."""
         if "x" in item:
             return "x", "y"
         return ("tokens", "labels") if self.is_sequence else ("features", "label")
+
+    def _input(self, item: dict[str, Any]) -> Any:
+        return item[self._keys(item)[0]]
 
     def _objects(self, source: Source, labelled: bool) -> list[dict[str, Any]]:
         found = []
@@ -67,8 +73,8 @@ class JSONLines(Format):
                 item = json.loads(line)
             except ValueError as error:
                 raise source.wrong_line(number, line, f"a JSON object ({error})") from error
-            wanted = self._keys(item) if isinstance(item, dict) else ("tokens", "labels")
-            needed = wanted if labelled else wanted[:1]
+            wanted = self._keys(item if isinstance(item, dict) else {})
+            needed = wanted if labelled else wanted[:-1]
             if not isinstance(item, dict) or any(key not in item for key in needed):
                 keys = " and ".join(f'"{key}"' for key in needed)
                 raise source.wrong_line(number, line, f"a JSON object with {keys}")
@@ -79,13 +85,50 @@ class JSONLines(Format):
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The objects, with predictions in the place of outputs."""
         for item, output in zip(examples.raw, outputs, strict=True):
-            plain = output.tolist() if hasattr(output, "tolist") else output
-            yield json.dumps({**item, self._keys(item)[1]: plain}, ensure_ascii=False)
+            yield json.dumps({**item, self._keys(item)[-1]: _plain(output)}, ensure_ascii=False)
 
     @property
     def feature_names(self) -> Any:
         """Names of the features of single rows."""
         return None if self.names is None else self.names.tolist()
+
+
+class GraphLines(JSONLines):
+    """Objects with "nodes", "edges" and "labels", and "edge_features" where edges have them.
+
+    >>> line = b'{"nodes": [[0.5], [2.0]], "edges": [[0, 1]], "labels": ["sky", "field"]}'
+    >>> examples = GraphLines().learn([Source("a.jsonl", line)])
+    >>> examples.X[0].edges, examples.Y
+    ([[0, 1]], [['sky', 'field']])
+    """
+
+    def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
+        return "nodes", "edges", "labels"
+
+    def _input(self, item: dict[str, Any]) -> Graph:
+        return Graph(item["nodes"], item["edges"], item.get("edge_features"))
+
+
+class LabelSetLines(JSONLines):
+    """Objects with "features" and "labels", a list of any number of labels.
+
+    >>> line = b'{"features": [0.5, 2.0], "labels": ["beach", "sunset"]}'
+    >>> sorted(LabelSetLines(is_sequence=False).learn([Source("a.jsonl", line)]).Y[0])
+    ['beach', 'sunset']
+    """
+
+    def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
+        return "features", "labels"
+
+    def _examples(self, objects: list[dict[str, Any]]) -> Examples:
+        read = super()._examples(objects)
+        return replace(read, Y=None if read.Y is None else [set(y) for y in read.Y])
+
+
+def _plain(output: Any) -> Any:
+    if isinstance(output, (set, frozenset)):
+        return sorted(_plain(label) for label in output)
+    return output.tolist() if hasattr(output, "tolist") else output
 
 
 def _is_numbers(values: Any) -> bool:

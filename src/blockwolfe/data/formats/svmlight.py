@@ -5,15 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.data.formats.base import Examples, Format, Source, check_any, joined
+from blockwolfe.data.formats.base import Examples, Format, Source, check_any, joined, written
 from blockwolfe.errors import InputError
 
-__all__ = ["SVMLight"]
+__all__ = ["LabelSetRows", "SVMLight"]
 
 _ROW = "label index:value ..., with indices >= 1 that increase"
 
@@ -41,22 +41,23 @@ class SVMLight(Format):
     name = "svmlight"
     kept = ("n_features",)
     n_features: int
+    has_sets: ClassVar[bool] = False  # whether a row may have several labels, or none
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files; the largest index is the number of features."""
-        files = [_parsed(source) for source in sources]
+        files = [_parsed(source, self.has_sets) for source in sources]
         self.n_features = max(max(file.indices, default=0) for file in files) + 1
         return joined([self._examples(f, s) for f, s in zip(files, sources, strict=True)])
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; there is always a label (0 where it is not known, by custom)."""
-        return self._examples(_parsed(source), source)
+        return self._examples(_parsed(source, self.has_sets), source)
 
     def _examples(self, rows: _Rows, source: Source) -> Examples:
         parts = (np.array(rows.values), np.array(rows.indices, dtype=np.int32), rows.indptr)
         widest = max(self.n_features, max(rows.indices, default=0) + 1)
         matrix = sp.csr_array(parts, shape=(len(rows.labels), widest))[:, : self.n_features]
-        labels = _labels(rows.labels)
+        labels = self._labels(rows.labels)
         if not self.is_sequence:
             return Examples(matrix, labels)
         if not rows.group[0]:
@@ -68,10 +69,13 @@ class SVMLight(Format):
         spans = list(pairwise(ends))
         return Examples([matrix[a:b] for a, b in spans], [labels[a:b] for a, b in spans])
 
+    def _labels(self, written: list[str]) -> Any:
+        return _numbers(written)
+
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """One label a line, as svm_hmm_classify does."""
         for output in outputs:
-            yield from map(str, output if self.is_sequence else [output])
+            yield from map(str, output if self.is_sequence else [written(output)])
 
     @property
     def feature_names(self) -> list[str]:
@@ -79,20 +83,37 @@ class SVMLight(Format):
         return [str(j + 1) for j in range(self.n_features)]
 
 
-def _labels(written: list[str]) -> np.ndarray:
+class LabelSetRows(SVMLight):
+    r"""Rows with any number of labels, ``1,4 2:0.5 7:1``; a row without labels begins with a pair.
+
+    >>> examples = LabelSetRows(is_sequence=False).learn([Source("a.svm", b"1,4 1:1\n2:1\n")])
+    >>> [sorted(y) for y in examples.Y]
+    [[1, 4], []]
+    """
+
+    has_sets = True
+
+    def _labels(self, written: list[str]) -> Any:
+        sets = [row.split(",") if row else [] for row in written]
+        known = sorted({label for row in sets for label in row})
+        meaning = dict(zip(known, _numbers(known).tolist(), strict=True))
+        return [{meaning[label] for label in row} for row in sets]
+
+
+def _numbers(written: list[str]) -> np.ndarray:
     try:
         return np.array([int(label) for label in written])
     except ValueError:
         return np.array(written)
 
 
-def _parsed(source: Source) -> _Rows:
+def _parsed(source: Source, has_sets: bool) -> _Rows:
     rows = _Rows([], [], array("q", [0]), array("i"), array("d"))
     for number, line in enumerate(source.lines(), start=1):
         fields = line.partition("#")[0].split()
         if not fields:
             continue
-        label, *pairs = fields
+        label, *pairs = ["", *fields] if has_sets and ":" in fields[0] else fields
         has_group = bool(pairs) and pairs[0].startswith("qid:")
         rows.group.append(pairs[0][4:] if has_group else "")
         if has_group != bool(rows.group[0]) or ":" in label:
