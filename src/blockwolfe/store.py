@@ -92,6 +92,8 @@ def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> 
     if not isinstance(options["random_state"], (int, np.integer, type(None))):
         options["random_state"] = None
     arrays = {"coef": svm.coef_, "block_gaps": svm.certificate_.block_gaps}
+    if hasattr(svm, "feature_names_in_"):
+        arrays["feature_names_in"] = svm.feature_names_in_.astype(str)
     arrays |= {f"trace_{name}": column for name, column in svm.trace_.to_dict().items()}
     task = pack_task(svm.task_, arrays)
     certificate = {name: getattr(svm.certificate_, name) for name in _CERTIFICATE_NUMBERS}
@@ -125,6 +127,8 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     svm.trace_ = Trace.from_dict(columns)
     svm.n_iter_ = int(svm.trace_[-1].passes)
     svm.extra_ = unpack_extra(header.get("extra", {}), arrays)
+    if "feature_names_in" in arrays:
+        svm.feature_names_in_ = arrays["feature_names_in"].astype(object)
     svm._copy_from_task()
     return svm
 
@@ -165,18 +169,23 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "
 # -- tasks -------------------------------------------------------------------------------------
 
 
+def _is_known(value: Any) -> bool:
+    """Whether the file may name the class: a class of the user's may have the same name."""
+    return _KNOWN.get(type(value).__name__) is type(value)
+
+
 def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A fitted task for a file: options and names in the header, the rest into `arrays`."""
     if isinstance(task, SlackRescaling):
         inside = pack_task(task.task_, arrays)
         own = {"own": f"SlackRescaling({inside['own']})"} if "own" in inside else None
         return own or {"slack": inside, "max_outputs": int(task.max_outputs)}
-    if hasattr(task, "relearn") and type(task).__name__ in _KNOWN:
+    if hasattr(task, "relearn") and _is_known(task):
         for name in task.learned:
             arrays[f"task_{name}"] = np.asarray(getattr(task, name))
         # (the layout of a task that is not one of parts follows from what it learned)
         return {"task": _encode(task, "task"), "part_layout": list(getattr(task, "layout_", ()))}
-    if not isinstance(task, SequenceTask):
+    if not (isinstance(task, SequenceTask) and _is_known(task)):
         return {"own": type(task).__name__}
     arrays["classes"], arrays["cost"] = task.classes_, task.cost_
     vectorizer = getattr(task, "vectorizer_", None)
@@ -191,7 +200,8 @@ def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path
         if given is None:
             raise InputError(
                 f"{path} holds a model of the task class {packed['own']}, which is not part of "
-                f"blockwolfe; pass it: load(path, task={packed['own']}(...))."
+                f"blockwolfe; pass one as it was after training: load(path, task={packed['own']}"
+                "(...)), fitted if it has a fit()."
             )
         return given
     if "slack" in packed:
@@ -229,7 +239,7 @@ def _encode(value: Any, name: str) -> Any:
         return {type(value).__name__: [_encode(v, name) for v in value]}
     if isinstance(value, dict):
         return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
-    if type(value).__name__ in _KNOWN:
+    if _is_known(value):
         inside = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
         return {type(value).__name__: {k: _encode(v, k) for k, v in inside.items()}}
     raise InputError(

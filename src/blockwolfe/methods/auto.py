@@ -68,12 +68,15 @@ class AutoEngine(BlockEngine):
             self._go_late()
 
     def _measure(self, seconds_per_visit: float) -> None:
+        self._is_dear = not self.run.blocks.is_cheap
+        if seconds_per_visit <= 0.0:
+            return  # the clock is too coarse to tell (15.6 ms on Windows): the next pass may
         without, seconds = self._visit_stored()
         self._oracle_share = max(0.0, 1.0 - without / seconds_per_visit)
-        self._is_dear = not self.run.blocks.is_cheap
-        if seconds >= CLEAR_SECONDS:
-            is_changed = self._oracle_share >= CLEARLY_DEAR or self._oracle_share <= CLEARLY_CHEAP
-            self._is_dear = self._oracle_share >= CLEARLY_DEAR if is_changed else self._is_dear
+        if seconds >= CLEAR_SECONDS and self._oracle_share >= CLEARLY_DEAR:
+            self._is_dear = True
+        elif seconds >= CLEAR_SECONDS and self._oracle_share <= CLEARLY_CHEAP:
+            self._is_dear = False
         is_long = self._is_dear and (
             not self.run.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from blockwolfe.archive import Kind, read_archive, write_archive
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.files import check_folder
 from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import Method
 from blockwolfe.problem.blocks import Blocks
@@ -60,9 +62,7 @@ def checked_checkpoint(checkpoint: Any) -> Checkpoint | None:
         raise OptionError(
             f"checkpoint={checkpoint!r} must be a path or a Checkpoint(path, every=60)."
         )
-    folder = Path(checkpoint.path).parent
-    if not folder.is_dir():
-        raise InputError(f"checkpoint: the folder {folder} does not exist; make it first.")
+    check_folder(Path(checkpoint.path))
     return checkpoint
 
 
@@ -103,7 +103,15 @@ class Writer:
             "engine": _flatten("engine", engine.to_save(), arrays),
             "run": _flatten("run", engine.run.to_save(), arrays),
         }
-        write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
+        try:
+            write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
+        except OSError as error:  # what has been reached is worth more than the file
+            warnings.warn(
+                f"the checkpoint {self.settings.path} cannot be written ({error.strerror}); the "
+                "run goes on without.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         self._written = time.monotonic()
 
 

@@ -48,7 +48,7 @@ def checked_callbacks(callbacks: Any) -> tuple[Callback, ...]:
     return given
 
 
-def wants_stop(callbacks: tuple[Callback, ...], event: Event) -> bool:
+def wants_stop(callbacks: tuple[Callback, ...], event: Any) -> bool:
     """Tell every callback; whether any returned True."""
     answers = [callback(event) for callback in callbacks]
     for answer in answers:

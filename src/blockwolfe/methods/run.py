@@ -133,7 +133,7 @@ class Run:
             self.rebuild_means()
         store = self.store(self.has_average)
         certificate, v, found = examine(self.blocks, store, self.lam, self.work, keep, workers)
-        self.hinge = found.answers.hinge
+        self.hinge = found.hinge
         if self.has_average:
             self.average_w = weights_of(self.blocks, v, self.lam)
             self.put(rebuild_v(self.blocks, self.store()))

@@ -91,6 +91,11 @@ class BCFW(Method):
         check_flag("averaging", self.averaging)
         check_integer("certify_every", self.certify_every, 1)
         check_integer("batch_size", self.batch_size, 1, or_none=True)
+        if self.cache is not None and self.batch_size not in (None, 1):
+            raise OptionError(
+                f"batch_size={self.batch_size} with a cache: a visit calls its oracle only if its "
+                "stored corners will not do, so there is no batch; leave one of the two out."
+            )
         if self.line_search not in ("exact", "safe"):
             raise unknown_option("line_search", self.line_search, ["exact", "safe"])
 

@@ -60,7 +60,8 @@ def solve(
     max_passes, max_oracle_calls, time_limit : budgets. Oracle calls include those of
         certificates, and the last n of them are kept for the final one; so is time for it.
     start : a `State` of the same problem (`result.last_state`) to go on from, at any lambda.
-    random_state : seed; the same seed gives the same run.
+    random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a slow Python
+        oracle not to the bit: how many are called at a time goes by the clock).
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
     targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate

@@ -126,7 +126,7 @@ class Solver:
     def _last_row(self, status: Status) -> Status:
         """A run always ends with a certificate in its last row."""
         self._certify()
-        return self._add_row(replace_last=True, tell=False) or status
+        return self._add_row(replace_last=self._same_visits(), tell=False) or status
 
     def _interrupted(self) -> Status:
         try:
@@ -201,7 +201,10 @@ class Solver:
         if self.limits.max_oracle_calls is None:
             return self.n_blocks
         reserved = self.n_blocks  # for the final certificate
-        return min(self.n_blocks, self.limits.max_oracle_calls - self._calls() - reserved)
+        left = self.limits.max_oracle_calls - self._calls() - reserved
+        if self.engine.is_free_to_certify:  # a step goes by the certificate before it
+            return self.n_blocks if left >= 0 else 0
+        return min(self.n_blocks, left)
 
     def _can_afford_certificate(self) -> bool:
         limit = self.limits.max_oracle_calls

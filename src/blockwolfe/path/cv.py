@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -13,15 +14,15 @@ from rich.progress import Progress
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.methods.options import check_flag, check_integer
 from blockwolfe.methods.settings import as_method
 from blockwolfe.path.grid import check_lams, solve_grid
 from blockwolfe.path.solve import solve_path
-from blockwolfe.path.start import check_box
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.results.status import Status
 from blockwolfe.seeds import generator
 from blockwolfe.tasks.inputs import n_examples, positional, taken
 from blockwolfe.tasks.multiclass import Multiclass
@@ -113,11 +114,12 @@ class StructuredSVMCV(StructuredSVM):
         """Score every lambda on held-out folds, choose one, and train on everything."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
-        check_integer("n_lams", self.n_lams, 1)
+        check_integer("n_lams", self.n_lams, 2)
         check_flag("one_standard_error", self.one_standard_error)
         given, outputs = positional(X), positional(y)
         weight = check_weight(sample_weight, n_examples(given, outputs))
         folds = self._folds(outputs)
+        _check_fold_weights(folds, weight)
         problem = Problem(self._task(), given, outputs, weight, self.bounds)
         self.lams_ = self._lams(problem)
         plan = _Plan(
@@ -136,6 +138,7 @@ class StructuredSVMCV(StructuredSVM):
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
         self.best_estimator_.fit(X, y, sample_weight, held_out)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -175,7 +178,12 @@ class StructuredSVMCV(StructuredSVM):
         lowest = 0.1 / problem.n_effective if self.lam_min is None else check_lam(self.lam_min)
         highest = self.lam_max
         if highest is None:
-            highest = solve_path(problem, self.eps, max_passes=0).lam_max
+            highest = solve_path(problem, self.eps, exact=False, max_passes=0).lam_max
+        if highest == 0.0:
+            raise OptionError(
+                "w = 0 serves every lambda, because the outputs of largest loss cancel; give "
+                "lam_max, the largest lambda of interest."
+            )
         if not lowest < check_lam(highest):
             raise OptionError(
                 f"lam_min={lowest:g} is not below the largest lambda of interest, {highest:g}."
@@ -223,26 +231,44 @@ def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[fl
     """1 - mean task loss on `test` of the weights trained on `train`, for every lambda."""
     problem = Problem(plan.task, train[0], train[1], train[2], plan.bounds)
     X, y, weight = test
-    if plan.is_path:
-        lowest, highest = float(lams[-1]), float(lams[0])
-        begin = None if _has_signs_only(problem) else highest
-        path = solve_path(
-            problem, plan.eps, lowest, plan.method, lam_max=begin, random_state=plan.random_state
-        )
-        coefs: Any = (path.coef(max(lam, path.lam_min)) for lam in lams)
-    else:
-        found = solve_grid(
-            problem, lams, "primal", plan.method, plan.eps, random_state=plan.random_state
-        )
-        coefs = (result.w for result in found)
+    coefs = (_path_weights if plan.is_path else _grid_weights)(problem, plan, lams)
     losses = (task_losses(problem.task, y, predict(problem.task, X, w)) for w in coefs)
     return [float(1.0 - np.average(loss, weights=weight)) for loss in losses]
 
 
-def _has_signs_only(problem: Problem) -> bool:
-    """Whether a path knows where to begin."""
-    try:
-        check_box(problem.blocks)
-    except OptionError:
-        return False
-    return True
+def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[np.ndarray]:
+    # (an oracle that certifies nothing can still be followed by its estimates)
+    is_exact = problem.blocks.is_exact or problem.blocks.has_bounds
+    path = solve_path(
+        problem, plan.eps, float(lams[-1]), plan.method, exact=is_exact, lam_max=float(lams[0]),
+        random_state=plan.random_state,
+    )  # fmt: skip
+    if path.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if path.lam_min > lams[-1]:
+        warnings.warn(
+            f"the path of a fold ended at lam={path.lam_min:.4g} ({path.status}); smaller lambdas "
+            "are scored with its last weights.",
+            NotCertifiedWarning,
+            stacklevel=2,
+        )
+    return (path.coef(min(max(lam, path.lam_min), path.lam_max)) for lam in lams)
+
+
+def _grid_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> list[np.ndarray]:
+    found = solve_grid(
+        problem, lams, "primal", plan.method, plan.eps, random_state=plan.random_state
+    )
+    if any(result is None for result in found):
+        raise KeyboardInterrupt
+    return [result.w for result in found]
+
+
+def _check_fold_weights(folds: Any, weight: np.ndarray) -> None:
+    for k, fold in enumerate(folds):
+        for index, name in zip(fold, ("training", "held-out"), strict=True):
+            if not weight[index].sum() > 0.0:
+                raise InputError(
+                    f"sample_weight is zero on the whole {name} part of fold {k}; leave examples "
+                    "of weight zero out, or use fewer folds."
+                )

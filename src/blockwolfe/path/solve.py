@@ -69,7 +69,8 @@ def solve_path(
     max_passes, time_limit : budgets for the whole path.
     callbacks : functions of one `Breakpoint` each; returning True ends the path.
     keep_states : keep the dual point of every breakpoint, for independent certificates.
-    checkpoint : as in `solve`: the same call goes on from that file after a crash.
+    checkpoint : as in `solve`: the same call goes on from that file after a crash. It is written
+        between breakpoints.
     verbose : 1 shows a live progress line.
 
     Ctrl-C ends the path and returns what has been reached.
@@ -95,8 +96,10 @@ def solve_path(
     if lam_max is None and blocks.is_bounded:
         check_box(blocks)
     keeping = checked_checkpoint(checkpoint)
-    identity = identity_of(blocks, None, chosen) | {"eps": eps, "kappa": kappa, "exact": exact}
-    identity["lam_max"] = ends[1]
+    if keeping is not None and keep_states:
+        raise OptionError("keep_states: a checkpoint keeps no states; leave one of the two out.")
+    identity = identity_of(blocks, None, chosen)
+    identity |= {"eps": eps, "kappa": kappa, "exact": bool(exact), "lam_max": ends[1]}
     saved = read_checkpoint(keeping, identity)
     with (
         problem.lock,

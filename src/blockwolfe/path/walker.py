@@ -11,6 +11,7 @@ from blockwolfe.errors import OptionError
 from blockwolfe.methods.block_engine import NO_CAP
 from blockwolfe.methods.checkpoint import Saved, Writer
 from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.events import wants_stop
 from blockwolfe.methods.limits import Clock, Limits
 from blockwolfe.methods.rooms import CapTooSmallError
 from blockwolfe.methods.rules import ORACLE_CALLS, VIOLATIONS, VISITS
@@ -94,6 +95,8 @@ class Walker:
         except CapTooSmallError:
             status = Status.CACHE_FULL
         self.path.truncate(len(self.path.breakpoints))
+        if not self.path.breakpoints and status is not self._ending():
+            self.path.start = None  # it serves only lambdas above a first breakpoint
         self.path.status = status
         if self.writer is not None:
             self._save(self.writer)
@@ -101,11 +104,15 @@ class Walker:
 
     def _begin(self) -> Status | None:
         if self.lam_max is not None:
-            self._certify()
-            return None
+            return self._judge(self._certify())
         begin_at_loss(self.run, self.engine.workers)
         lam, self.path.start = first_lam(self.run, self.engine.workers, self.limits.tol)
         self.engine.certificate_calls += self.n_blocks  # (of the maximum over scores)
+        if lam == 0.0 and self.run.blocks.has_bounds:
+            raise OptionError(
+                "the outputs of largest loss leave w = 0, and the oracle may not have found them; "
+                "give lam_max, the largest lambda you want."
+            )
         if lam == 0.0:  # w = 0 serves every lambda
             return self._ending()
         if self._is_below(lam):
@@ -114,8 +121,13 @@ class Walker:
                 "larger lambda the weights are a multiple of those there. Give a smaller lam_min "
                 "or eps."
             )
-        self._certify()
-        return None
+        if self.run.blocks.has_bounds:  # (the largest losses may not have been found)
+            self.path.start = None
+        return self._judge(self._certify())
+
+    def _judge(self, certificate: Certificate) -> Status | None:
+        """Why an exact walk cannot go on from here, if it cannot."""
+        return Status.INEXACT_ORACLE if self.path.exact and not certificate.valid else None
 
     def _is_below(self, lam: float) -> bool:
         return self.lam_min is not None and lam <= self.lam_min
@@ -156,8 +168,9 @@ class Walker:
         """A full pass; why the walk cannot go on, if it cannot."""
         before, estimate = self._last_gap, self.engine.gap_estimate
         certificate = self._certify()
-        if not certificate.valid and self.path.exact:
-            return Status.INEXACT_ORACLE
+        reason = self._judge(certificate)
+        if reason is not None:
+            return reason
         is_short = certificate.gap > self.limits.tol
         self._wait = (
             2.0 * max(self._wait, SHARE) if is_short and estimate <= self.limits.tol else 0.0
@@ -170,7 +183,7 @@ class Walker:
 
     def _certify(self) -> Certificate:
         self.certificate = self.engine.certify()
-        if self.run.tally[VIOLATIONS]:
+        if self.run.tally[VIOLATIONS] and not self.run.blocks.has_bounds:
             self.path.exact = False
         self._passes_since = 0.0
         return self.certificate
@@ -253,8 +266,7 @@ class Walker:
 
     def _tell(self, point: Breakpoint) -> bool:
         with self.clock:
-            answers = [callback(point) for callback in self.callbacks]
-        return any(answer is True for answer in answers)
+            return wants_stop(self.callbacks, point)
 
     # -- checkpoints (which keep no states) --------------------------------------------------
 
@@ -266,10 +278,14 @@ class Walker:
         with self.clock:
             header, arrays = self.path.packed()
             walk = {"lam": self.run.lam, "path": header, "seconds": self.clock()}
+            walk["passes_since"] = self._passes_since
             writer.write(walk | arrays, self.engine)
 
     def _restore(self, saved: Saved) -> Status | None:
         walk = saved.solver
+        if self.lam_max is None and not len(walk["point_lam"]):
+            return self._begin()  # that walk had not begun
+        self._passes_since = walk.get("passes_since", 0.0)
         saved.put_into(self.engine)
         self.run.lam = walk["lam"]
         self.clock.advance(walk["seconds"])

@@ -61,6 +61,7 @@ class Weights:
         if size < len(self):
             self._last = self[size - 1] if size else np.zeros(self.n_features)
             del self._index[size:], self._value[size:]
+            self._shown = -1, np.zeros(self.n_features)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a file."""

@@ -58,6 +58,13 @@ class Problem:
     def __len__(self) -> int:
         return len(self.weight)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what cannot be copied, or is soon made again."""
+        return {name: v for name, v in vars(self).items() if name not in ("lock", "blocks")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=threading.RLock())
+
     def __repr__(self) -> str:
         kind = "compiled" if self.blocks.is_compiled else "interpreted"
         return f"Problem({self.task!r}, {len(self)} blocks, {self.n_features} weights, {kind})"
@@ -81,9 +88,14 @@ class Problem:
     def primal(self, w: Any, lam: float) -> float:
         """(1) at any w, by one oracle call per block; an upper bound if the oracle only bounds."""
         lam = check_lam(lam)
-        w = np.require(w, dtype=np.float64, requirements=["C", "W"])
+        try:
+            w = np.require(w, dtype=np.float64, requirements=["C", "W"])
+        except (TypeError, ValueError) as error:
+            raise InputError(f"w={w!r} is not an array of {self.n_features} numbers.") from error
         if w.shape != (self.n_features,):
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
+        if not np.isfinite(w).all():
+            raise InputError(f"w[{np.argmin(np.isfinite(w))}] is not finite.")
         blocks = self.blocks
         with self.lock:
             hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge

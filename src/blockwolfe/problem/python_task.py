@@ -64,7 +64,7 @@ class PythonOracle:
         for i in range(len(losses)):
             # two outputs need not be comparable, and a task may object in any way
             with contextlib.suppress(Exception):
-                losses[i] = float(self.task.loss(self.Y[i], self.Y[i + 1]))
+                losses[i] = float(self.task.loss(self.Y[i], self.Y[-1 - i]))
         return losses
 
     def _find_size(self) -> int:
