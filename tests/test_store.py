@@ -179,3 +179,32 @@ def test_what_else_belongs_to_a_model(tmp_path):
     assert back["inside"]["names"].tolist() == ["x", "y"]
     svm.save(tmp_path / "m.npz")
     assert bw.load(tmp_path / "m.npz").extra_ == {}
+
+
+def test_classes_of_the_same_name_are_not_taken_for_ours(tmp_path):
+    class Multiclass(bw.tasks.Multiclass):
+        def predict(self, X, w):
+            return np.array(["mine"] * len(X))
+
+    class Other(bw.tasks.Multiclass):
+        """Another name."""
+
+    X, Y = multiclass_data()
+    for kind in (Multiclass, Other):
+        svm = bw.StructuredSVM(kind(), lam=1.0, tol=0.1).fit(X, Y)
+        svm.save(tmp_path / "m.npz")
+        with pytest.raises(bw.InputError, match=f"task class {kind.__name__}"):
+            bw.load(tmp_path / "m.npz")
+        back = bw.load(tmp_path / "m.npz", task=svm.task_)
+        np.testing.assert_array_equal(back.predict(X), svm.predict(X))
+
+
+def test_names_of_columns_are_remembered(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, Y = multiclass_data()
+    table = pd.DataFrame(X, columns=list("abcd"))
+    bw.StructuredSVM(lam=1.0, tol=0.1).fit(table, Y).save(tmp_path / "m.npz")
+    back = bw.load(tmp_path / "m.npz")
+    back.predict(table)
+    with pytest.raises(ValueError, match="feature names"):
+        back.predict(table[list("dcba")])

@@ -46,6 +46,7 @@ from blockwolfe.report.poses import PoseDisplay
 from blockwolfe.report.programs import SelectionDisplay
 from blockwolfe.report.segmentation import SegmentationDisplay
 from blockwolfe.report.transitions import TransitionsDisplay
+from blockwolfe.report.trees import TreeDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -107,6 +108,7 @@ __all__ = [
     "Trace",
     "TraceRow",
     "TransitionsDisplay",
+    "TreeDisplay",
     "Uniform",
     "certify",
     "check_task",

@@ -111,3 +111,14 @@ def test_a_wrong_word_is_refused():
         bw.solve(PROBLEMS["toy-jitted"](), LAM, "auto+cache")
     with pytest.raises(bw.OptionError, match="^averaging="):
         bw.Auto(averaging=1)
+
+
+def test_a_coarse_clock_is_not_divided_by(monkeypatch, problem):
+    class Coarse:
+        """No time passes."""
+
+        perf_counter = thread_time = staticmethod(lambda: 1.0)
+
+    monkeypatch.setattr(auto, "time", Coarse)
+    result = bw.solve(problem, 0.1, tol=1e-3, random_state=0)
+    assert result.is_certified

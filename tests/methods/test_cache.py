@@ -472,3 +472,19 @@ def test_visits_are_hits_or_calls_in_every_row(problem):
     trace = result.trace
     np.testing.assert_array_equal(trace["visits"], trace["cache_hits"] + trace["oracle_calls"])
     assert trace["visits"][-1] == result.counts.visits == 12 * len(problem)
+
+
+def test_batches_have_no_meaning_with_a_cache():
+    with pytest.raises(bw.OptionError, match="batch_size=10 with a cache"):
+        bw.BCFW(cache=bw.Cache(), batch_size=10)
+
+
+def test_rows_that_were_told_are_kept_when_the_cache_is_full(problem):
+    method = bw.BCFW(cache=bw.Cache(max_bytes=2 * least_bytes(problem)), certify_every=1)
+    told = []
+    result = bw.solve(
+        problem, LAM, method, 1e-4, random_state=0, callbacks=lambda event: told.append(event.row)
+    )
+    assert result.status is bw.Status.CACHE_FULL
+    visits = [row.visits for row in result.trace]
+    assert {row.visits for row in told} <= set(visits)

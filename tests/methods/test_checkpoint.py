@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods import auto, block_engine
+from blockwolfe.methods import auto, block_engine, checkpoint
 from blockwolfe.methods.checkpoint import Writer, identity_of, read_checkpoint
 from blockwolfe.methods.engines import make_engine
 from blockwolfe.methods.settings import as_method
 from blockwolfe.problem.workers import Workers
 from plain_tasks import Clock, Labels, Timed
-from zoo import bounded, multiclass_data
+from zoo import PROBLEMS, bounded, multiclass_data
 
 LAM = 0.05
 SECONDS = ("seconds", "oracle_seconds")
@@ -519,3 +519,19 @@ def test_only_whole_files_are_left_behind(problems, tmp_path):
 
 if __name__ == "__main__":
     kill_runs(Path(sys.argv[1]))
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(bw.InputError, match="it is a folder"):
+        bw.solve(PROBLEMS["multiclass-dense"](), 0.1, checkpoint=tmp_path)
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "write_archive", full)
+    problem, given = PROBLEMS["multiclass-dense"](), {"random_state": 0, "tol": 0.01}
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        result = bw.solve(problem, 0.1, checkpoint=tmp_path / "run.npz", **given)
+    assert result.certificate.gap == bw.solve(problem, 0.1, **given).certificate.gap

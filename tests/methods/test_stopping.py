@@ -350,3 +350,10 @@ def test_read_only_states_can_be_certified(problem):
 def test_held_out_data_that_does_not_fit_is_refused_at_once(problem):
     with pytest.raises(bw.InputError, match="X has 7 features"):
         bw.solve(problem, LAM, held_out=([np.zeros((2, 7))], [[0, 1]]))
+
+
+@pytest.mark.parametrize("n_steps", [0, 1, 3])
+def test_batch_steps_use_all_the_calls_there_are(problem, n_steps):
+    n = len(problem)
+    result = bw.solve(problem, LAM, "fw", tol=0.0, max_oracle_calls=(n_steps + 1) * n)
+    assert result.trace[-1].passes == n_steps

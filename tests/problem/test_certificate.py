@@ -1,9 +1,12 @@
 """The certificate: primal by enumeration, weak duality, identity (3), and what breaks it."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import blockwolfe as bw
+from plain_tasks import Labels
 from zoo import METHODS, PROBLEMS, PlainTask, enumerated_primal, multiclass_data
 
 SMALL = [name for name in PROBLEMS if name != "chain-long"]
@@ -91,3 +94,30 @@ def test_task_that_declares_itself_inexact_gets_estimates():
     assert result.status is bw.Status.INEXACT_ORACLE
     assert not result.certificate.exact
     assert "estimate" in repr(result.certificate)
+
+
+def test_problems_are_copied():
+    problem = PROBLEMS["chain-dense"]()
+    copy = pickle.loads(pickle.dumps(problem))
+    w = np.linspace(-1.0, 1.0, problem.n_features)
+    assert copy.primal(w, 0.1) == problem.primal(w, 0.1)
+
+
+@pytest.mark.parametrize(("w", "words"), [("abc", "is not an array"), (np.nan, "is not finite")])
+def test_weights_that_are_none(w, words):
+    problem = PROBLEMS["chain-dense"]()
+    given = w if isinstance(w, str) else np.full(problem.n_features, w)
+    with pytest.raises(bw.InputError, match=words):
+        problem.primal(given, 0.1)
+
+
+def test_a_state_of_another_loss_is_refused_on_sorted_data():
+    class Scaled(Labels):
+        def loss(self, y, y_hat):
+            return 2.0 * float(y != y_hat)
+
+    X, Y = multiclass_data(n=60)
+    order = np.argsort(Y, kind="stable")
+    one, two = (bw.Problem(kind(3, 4), X[order], list(Y[order])) for kind in (Labels, Scaled))
+    with pytest.raises(bw.InputError, match="does not belong to this problem"):
+        bw.certify(two, one.initial_state(), 0.1)

@@ -147,6 +147,9 @@ class Path:
                 "with a smaller lam_min."
             )
         if lam > self.lam_max:
+            if self.start is None and not self.breakpoints:
+                ending = self.status.name if self.status else "at work"
+                raise OptionError(f"the path has no weights: {ending} before its first breakpoint.")
             if self.start is None:
                 raise OptionError(
                     f"lam={lam:g} is above the beginning of the path, lam_max={self.lam_max:g}."
