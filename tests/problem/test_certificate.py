@@ -116,7 +116,7 @@ def test_a_state_of_another_loss_is_refused_on_sorted_data():
         def loss(self, y, y_hat):
             return 2.0 * float(y != y_hat)
 
-    X, Y = multiclass_data(n=60)
+    X, Y = multiclass_data(n=120)
     order = np.argsort(Y, kind="stable")
     one, two = (bw.Problem(kind(3, 4), X[order], list(Y[order])) for kind in (Labels, Scaled))
     with pytest.raises(bw.InputError, match="does not belong to this problem"):
