@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -45,7 +46,7 @@ def test_inspect(trained):
     done = program("inspect", trained.model)
     assert done.returncode == 0, done.stderr
     assert "p[-1]|p[0]=<edge>|DT : B-NP" in done.stdout
-    assert "B-NP -> I-NP" in done.stdout
+    assert "B-NP → I-NP" in done.stdout
     assert "Transitions, from row to column" in done.stdout
 
 
@@ -104,17 +105,16 @@ def test_check(tmp_path):
     assert len(wrong.stderr.splitlines()) == 1
 
 
-def test_report(trained, tmp_path):
+def test_report(trained, corpus, tmp_path):
     page = tmp_path / "report.html"
-    done = program("report", trained.model, "-o", page)
-    try:
-        import blockwolfe.report.html  # noqa: F401
-    except ImportError:
-        assert done.returncode == 2
-        assert "cannot write reports" in done.stderr
-    else:
-        assert done.returncode == 0, done.stderr
-        assert "<html" in page.read_text()
+    data = ["--train", corpus / "train.txt", "--held-out", corpus / "test.txt"]
+    done = program("report", trained.model, "-o", page, *data, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"report": str(page), "bytes": page.stat().st_size}
+    text = page.read_text()
+    assert "between" in text
+    assert "w[0]=" in text  # features by name,
+    assert re.search(r'class="word">(the|a)<', text)  # and sentences by their words
 
 
 def test_demo(tmp_path):

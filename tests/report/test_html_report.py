@@ -258,3 +258,24 @@ def test_weights_have_names(chain):
     assert named["transition", "", "D → N"] == svm.coef_[at]
     sizes = [abs(w.value) for w in largest_weights(svm, 10_000)]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_what_is_shown_in_place_of_inputs(tmp_path):
+    X, Y = chain_data(n=6)
+    svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.1, tol=0.1, random_state=0).fit(X, Y)
+    words = [[f"word{i}-{t}" for t in range(len(y))] for i, y in enumerate(Y)]
+    names = [f"pixel {j}" for j in range(X[0].shape[1])]
+    given = {"train": (X, Y, words), "feature_names": names}
+    text, _ = report(svm, tmp_path, **given)
+    assert "word0-0" in text
+    assert "pixel 0" in text
+    with pytest.raises(bw.InputError, match="X has 6 examples and shown has 2"):
+        bw.write_report(tmp_path / "r.html", svm, train=(X, Y, words[:2]))
+
+
+def test_names_of_features_in_every_kind_of_task():
+    X = [bw.tasks.Graph([[2.0], [0.2], [-1.0]], [[0, 1], [1, 2]]), bw.tasks.Graph([[1.0]], [])]
+    svm = bw.StructuredSVM(bw.tasks.Cut(), lam=0.1, tol=1e-3).fit(X, [[1, 1, 0], [1]])
+    shown = [str(weight) for weight in largest_weights(svm, names=["blue"])]
+    assert "blue" in shown
+    assert set(shown) <= {"blue", "constant", "edge feature 0"}

@@ -54,13 +54,13 @@ def inspect(
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
     from blockwolfe.cli.files import unpacked_reader
-    from blockwolfe.cli.weights import largest_weights, transition_table
+    from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)
     given = svm.extra_.get("input", {})
     names = unpacked_reader(entry, given).feature_names if given else None
-    weights = largest_weights(svm, names, top)
-    transitions = transition_table(svm)
+    weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
+    transitions = _transition_table(svm)
     certificate = svm.certificate_
     bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
     numbers: dict[str, Any] = {
@@ -108,6 +108,15 @@ def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
     return facts
 
 
+def _transition_table(svm: Any) -> tuple[list[str], Any] | None:
+    """Labels and weights from each (row) to each (column); None where there are none."""
+    place = (getattr(svm.task_, "groups", None) or {}).get("transition")
+    labels = [str(label) for label in getattr(svm.task_, "classes_", ())]
+    if place is None or place.stop - place.start != len(labels) ** 2:
+        return None
+    return labels, svm.coef_[place].reshape(len(labels), len(labels))
+
+
 def _transitions(labels: list[str], weights: Any, top: int) -> Any:
     if len(labels) <= _MOST_LABELS:
         rows = [
@@ -120,8 +129,8 @@ def _transitions(labels: list[str], weights: Any, top: int) -> Any:
     rows = []
     for j in (*order[:n], *order[-n:]):
         a, b = divmod(int(j), len(labels))
-        rows.append([f"{weights[a, b]:.3f}", f"{labels[a]} -> {labels[b]}"])
-    return table("Most and least wanted transitions", ("weight", "from -> to"), rows)
+        rows.append([f"{weights[a, b]:.3f}", f"{labels[a]} → {labels[b]}"])
+    return table("Most and least wanted transitions", ("weight", "from → to"), rows)
 
 
 def report(
@@ -140,20 +149,16 @@ def report(
       blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
     """
     from blockwolfe.cli.files import check_output, load_model, read_later
-    from blockwolfe.cli.registry import load_home
-    from blockwolfe.errors import InputError
+    from blockwolfe.report.html import write_report
 
     check_output(output)
-    try:
-        write_report = load_home("blockwolfe.report.html:write_report")
-    except ImportError as error:
-        raise InputError(f"this blockwolfe cannot write reports ({error}).") from error
     svm, reader = load_model(model, train or held_out or "dataset:", None)
     pairs = {}
     for name, data in (("train", train), ("held_out", held_out)):
         read = None if data is None else read_later(reader, data, labelled=True)
-        pairs[name] = None if read is None else (read.X, read.Y)
-    write_report(output, svm, **pairs, command=svm.extra_.get("command"))
+        pairs[name] = None if read is None else (read.X, read.Y, reader.shown(read))
+    about = {"command": svm.extra_.get("command"), "feature_names": reader.feature_names}
+    write_report(output, svm, **pairs, **about)
     size = FilePath(output).stat().st_size
     show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")
     return OK

@@ -24,9 +24,9 @@ MOST_LABELS = 40  # in the heat map
 N_WORST = 5
 
 
-def error_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
-    """Add the section on held-out data."""
-    X, Y = positional(X), positional(Y)
+def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> None:
+    """Add the section on held-out data: (X, Y, what to show of X)."""
+    X, Y, shown = map(positional, held_out)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
     numbers = [
@@ -48,8 +48,8 @@ def error_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
         content.append(_confusion_part(page, confusion))
     if isinstance(inner_task(svm.task_), Multilabel):
         content.append(_scores(_set_scores(svm.task_.classes_, Y, Y_hat)))
-    shown, shown_hat = readable(svm.task_, Y), readable(svm.task_, Y_hat)
-    content.append(_worst(svm, X, shown, shown_hat, losses))
+    outputs = readable(svm.task_, Y), readable(svm.task_, Y_hat)
+    content.append(_worst(shown, *outputs, losses, names))
     page.section("errors", "Errors on held-out data", *content)
 
 
@@ -113,16 +113,15 @@ def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
     return np.sort(np.argsort(-mistakes, kind="stable")[:MOST_LABELS])
 
 
-def _worst(svm: StructuredSVM, X: Any, Y: Any, Y_hat: Any, losses: np.ndarray) -> Html:
+def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
     order = [int(i) for i in np.argsort(-losses, kind="stable")[:N_WORST] if losses[i] > 0]
     if not order:
         return element("p", "No example has a mistake.")
-    names = getattr(svm, "feature_names_in_", None)
     parts = [
         element(
             "div",
             element("p", f"Example {i}: loss {number(float(losses[i]))}"),
-            outputs_of(X[i], Y[i], Y_hat[i], names),
+            outputs_of(shown[i], Y[i], Y_hat[i], names),
             class_="example",
         )
         for i in order

@@ -44,6 +44,7 @@ def write_report(
     train: Any = None,
     held_out: Any = None,
     command: Any = None,
+    feature_names: Any = None,
 ) -> Path:
     """Write the report of a fitted estimator: one HTML file that opens offline.
 
@@ -51,10 +52,12 @@ def write_report(
     ----------
     path : the file to write; it is replaced in one step.
     svm : a fitted `StructuredSVM` or `StructuredSVMCV`, or a model that was loaded.
-    train : (X, Y) as in `fit`, to show the hardest training examples.
-    held_out : (X, Y) that were not trained on, for an analysis of the errors.
+    train : (X, Y) as in `fit`, to show the hardest training examples; or (X, Y, shown), where
+        `shown` has what a reader should see in place of each x, such as the words of a sentence.
+    held_out : the same of examples that were not trained on, for an analysis of the errors.
     command : how this model was made, shown as it is: a string, or a list of arguments such as
         `sys.argv`. By default the estimator in Python.
+    feature_names : names of the features, where the model does not know them itself.
 
     >>> import blockwolfe as bw, tempfile
     >>> X, Y = [[0.0], [1.0], [2.0]], ["low", "high", "high"]
@@ -73,7 +76,7 @@ def write_report(
     check_folder(file)
     pairs = {"train": _pair("train", train), "held_out": _pair("held_out", held_out)}
     _check_train(svm, pairs["train"])
-    text = _page(svm, pairs["train"], pairs["held_out"], command).render()
+    text = _page(svm, pairs["train"], pairs["held_out"], command, feature_names).render()
     write_atomically(file, lambda opened: opened.write(text.encode()))
     return file
 
@@ -81,22 +84,27 @@ def write_report(
 def _pair(name: str, given: Any) -> Any:
     if given is None:
         return None
-    if not isinstance(given, Sequence) or len(given) != 2:
-        raise InputError(f"{name} must be a pair (X, Y).")
-    n_examples(*given)
-    return given
+    if not isinstance(given, Sequence) or len(given) not in (2, 3):
+        raise InputError(f"{name} must be a pair (X, Y), or (X, Y, shown).")
+    X, Y, shown = (*given, given[0])[:3]
+    n = n_examples(X, Y)
+    if len(given) == 3 and len(shown) != n:
+        raise InputError(f"{name}: X has {n} examples and shown has {len(shown)}.")
+    return X, Y, shown
 
 
 def _check_train(svm: StructuredSVM, train: Any) -> None:
     n_blocks = len(svm.certificate_.block_gaps)
-    if train is not None and n_examples(*train) != n_blocks:
+    n = n_blocks if train is None else n_examples(*train[:2])
+    if n != n_blocks:
         raise InputError(
-            f"train has {n_examples(*train)} examples, but the model was trained on {n_blocks}; "
+            f"train has {n} examples, but the model was trained on {n_blocks}; "
             "give the (X, Y) of fit, in the same order."
         )
 
 
-def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any) -> Page:
+def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any, names: Any) -> Page:
+    names = getattr(svm, "feature_names_in_", None) if names is None else names
     kind, now = type(svm.task_).__name__, datetime.now(UTC)
     title = f"{kind}: gap {number(svm.certificate_.gap, 3)}"
     subtitle = f"Structured SVM, lam = {number(svm.lam_)}; written {now:%Y-%m-%d %H:%M} UTC"
@@ -106,10 +114,10 @@ def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any) -> Page:
     if hasattr(svm, "scores_") and hasattr(svm, "lams_"):
         _lambda_section(page, svm)
     if held_out is not None:
-        error_section(page, svm, *held_out)
+        error_section(page, svm, held_out, names)
     if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
-        _hardest_section(page, svm, *train)
-    _weights_section(page, svm)
+        _hardest_section(page, svm, train, names)
+    _weights_section(page, svm, names)
     _settings_section(page, svm, command)
     return page
 
@@ -150,14 +158,13 @@ def _lambda_section(page: Page, svm: Any) -> None:
     page.section("lambda", "Choice of lambda", element("p", text), figure)
 
 
-def _hardest_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
+def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> None:
     gaps = BlockGapsDisplay.from_estimator(svm)
     hardest = gaps.hardest(N_HARDEST)
-    X, Y = taken(positional(X), hardest), taken(positional(Y), hardest)
+    X, Y, shown = (taken(positional(values), hardest) for values in train)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
     Y, Y_hat = readable(svm.task_, Y), readable(svm.task_, Y_hat)
-    names = getattr(svm, "feature_names_in_", None)
     parts = [
         element(
             "div",
@@ -166,7 +173,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
                 f"Example {i}: block gap {number(gaps.gaps[i])} ({100 * gaps.share(i):.2g} % of "
                 f"the gap), loss {number(float(losses[k]))}",
             ),
-            outputs_of(X[k], Y[k], Y_hat[k], names),
+            outputs_of(shown[k], Y[k], Y_hat[k], names),
             class_="example",
         )
         for k, i in enumerate(hardest)
@@ -178,7 +185,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> None:
     page.section("hardest", "Hardest training examples", element("p", text), *parts)
 
 
-def _weights_section(page: Page, svm: StructuredSVM) -> None:
+def _weights_section(page: Page, svm: StructuredSVM, names: Any) -> None:
     content: list[Html] = []
     if has_transitions(svm):
         transitions = TransitionsDisplay.from_estimator(svm)
@@ -203,7 +210,7 @@ def _weights_section(page: Page, svm: StructuredSVM) -> None:
         }
         content.append(page.figure("pairs", spec))
     rows: list[tuple[object, ...]] = [
-        (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm)
+        (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm, names=names)
     ]
     largest = named_table(rows, ("group", "feature", "label", "weight"), "Largest weights")
     content.append(element("div", element("h3", "Largest weights"), largest))

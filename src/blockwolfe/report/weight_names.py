@@ -24,27 +24,54 @@ class NamedWeight(NamedTuple):
     label: str
     value: float
 
+    def __str__(self) -> str:
+        """All of it in one line: ``word=cat : NOUN``, ``DET → NOUN``."""
+        named = " : ".join(part for part in (self.feature, self.label) if part)
+        return named if self.group in _OBVIOUS else f"{self.group} {named}".strip()
 
-def largest_weights(svm: StructuredSVM, n: int = 20) -> list[NamedWeight]:
+
+# Groups that a feature and a label are expected to belong to.
+_OBVIOUS = ("emission", "transition", "node", "link", "label")
+
+
+def largest_weights(svm: StructuredSVM, n: int = 20, names: Any = None) -> list[NamedWeight]:
     """The n weights of largest size, by size; zeros are left out.
+
+    `names` of the features, where the estimator does not know them itself.
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(lam=0.1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     >>> largest_weights(svm, 1)[0][:2]
     ('emission', 'feature 0')
     """
-    order = np.argsort(-np.abs(svm.coef_), kind="stable")[:n]
-    return [_named(svm, int(k)) for k in order if svm.coef_[k] != 0.0]
+    size = np.abs(svm.coef_)
+    n = min(n, len(size))
+    largest = np.argpartition(-size, n - 1)[:n] if n else np.zeros(0, dtype=np.int64)
+    order = largest[np.lexsort((largest, -size[largest]))]
+    names = _feature_names(svm) if names is None else names
+    return [_named(svm, int(k), names) for k in order if svm.coef_[k] != 0.0]
 
 
-def _named(svm: StructuredSVM, k: int) -> NamedWeight:
+def _feature_names(svm: StructuredSVM) -> Any:
+    vectorizer = getattr(inner_task(svm.task_), "vectorizer_", None)
+    return getattr(vectorizer, "feature_names_", getattr(svm, "feature_names_in_", None))
+
+
+def _named(svm: StructuredSVM, k: int, names: Any) -> NamedWeight:
     group, at = _place(getattr(svm.task_, "groups", {}), k)
     task, value = inner_task(svm.task_), float(svm.coef_[k])
     if isinstance(task, SequenceTask):
-        return NamedWeight(group, *_of_sequence(svm, task, group, at), value)
+        return NamedWeight(group, *_of_sequence(task, group, at, names), value)
     if isinstance(task, PartTask):
-        return NamedWeight(group, *_of_parts(task, group, at), value)
+        return NamedWeight(group, *_of_parts(task, group, at, names), value)
     return NamedWeight(group, f"w[{at}]", "", value)
+
+
+def _feature(at: int, names: Any) -> str:
+    """The name of a feature; those beyond the last name are the constant ones."""
+    if names is None:
+        return f"feature {at}"
+    return str(names[at]) if at < len(names) else "constant"
 
 
 def _place(groups: dict[str, slice], k: int) -> tuple[str, int]:
@@ -55,46 +82,38 @@ def _place(groups: dict[str, slice], k: int) -> tuple[str, int]:
     return "", k
 
 
-def _of_sequence(svm: StructuredSVM, task: SequenceTask, group: str, at: int) -> tuple[str, str]:
+def _of_sequence(task: SequenceTask, group: str, at: int, names: Any) -> tuple[str, str]:
     labels = task.classes_
     feature, label = divmod(at, len(labels))
     if group == "transition":
         return "", f"{labels[feature]} → {labels[label]}"
-    if group != "emission":
-        return "", str(labels[label])
-    names: Any = getattr(svm, "feature_names_in_", None)
-    vectorizer = getattr(task, "vectorizer_", None)
-    if vectorizer is not None:
-        names = vectorizer.feature_names_
-    return f"feature {feature}" if names is None else str(names[feature]), str(labels[label])
+    return _feature(feature, names) if group == "emission" else "", str(labels[label])
 
 
-def _of_parts(task: PartTask, group: str, at: int) -> tuple[str, str]:
+def _of_parts(task: PartTask, group: str, at: int, names: Any) -> tuple[str, str]:
     layout = task.layout_
     if isinstance(task, Multilabel):
-        return _of_sets(task, group, at)
+        return _of_sets(task, group, at, names)
     if not isinstance(task, LabellingTask):
         is_plain = layout.n_weights == layout.n_edge_features  # a weight a feature, nothing else
-        return f"feature {at}" if is_plain else f"w[{at}]", ""
-    labels = task.classes_
+        return _feature(at, names) if is_plain else f"w[{at}]", ""
+    labels, names = task.classes_, names if group == "node" else None
     if (layout.n_node_labels, layout.n_edge_labels) != (len(labels), len(labels) ** 2):
-        return f"feature {at}", ""
+        return _feature(at, names), ""
     n_labels = layout.n_node_labels if group == "node" else layout.n_edge_labels
     feature, label = divmod(at, n_labels)
     if group == "node":
-        return f"feature {feature}", str(labels[label])
+        return _feature(feature, names), str(labels[label])
     one, other = divmod(label, len(labels))
-    return f"feature {feature}", f"{labels[one]} | {labels[other]}"
+    return _feature(feature, names), f"{labels[one]} | {labels[other]}"
 
 
-def _of_sets(task: Multilabel, group: str, at: int) -> tuple[str, str]:
-    names = [str(label) for label in task.classes_]
+def _of_sets(task: Multilabel, group: str, at: int, names: Any) -> tuple[str, str]:
+    labels = [str(label) for label in task.classes_]
     if group == "label":
-        feature, label = divmod(at, len(names))
-        return f"feature {feature}", names[label]
+        feature, label = divmod(at, len(labels))
+        return _feature(feature, names), labels[label]
     feature, pair = divmod(at, len(task.pairs_))
     one, other = task.pairs_[pair]
-    return (
-        f"feature {feature}" if task.pair_features == "x" else "",
-        f"{names[one]} + {names[other]}",
-    )
+    shown = _feature(feature, names) if task.pair_features == "x" else ""
+    return shown, f"{labels[one]} + {labels[other]}"

@@ -65,6 +65,10 @@ class Alignments(Format):
         for links in outputs:
             yield " ".join(f"{i}-{j}" for i, j in links)
 
+    def shown(self, examples: Examples) -> Any:
+        """The words."""
+        return examples.X if examples.raw is None else examples.raw
+
     @property
     def feature_names(self) -> Any:
         """Names of the features of links."""

@@ -100,6 +100,10 @@ class Format:
         """Lines with predicted outputs, without their ends."""
         raise NotImplementedError
 
+    def shown(self, examples: Examples) -> Any:
+        """What a reader of a report should see of each example."""
+        return examples.X
+
     @property
     def feature_names(self) -> Any:
         """Names of the columns of X; None where they have none."""

@@ -97,6 +97,10 @@ class Columns(Format):
                 yield " ".join((*row, str(label)))
             yield ""
 
+    def shown(self, examples: Examples) -> Any:
+        """The words."""
+        return examples.X if examples.raw is None else examples.raw
+
     @property
     def feature_names(self) -> list[str]:
         """What each feature sees."""
