@@ -226,6 +226,6 @@ def test_threads_may_share_a_vectoriser():
 
 def test_arcs_in_any_layout():
     arcs = np.array([[0, 1], [1, 2], [2, 1]])
-    X = [changed(arcs=np.asfortranarray(arcs)), changed(arcs=arcs)]
+    X = [changed(arcs=np.asfortranarray(arcs))] * 2
     task = bw.tasks.SpanningTree().fit(X, [[0, 1]] * 2)
     assert task.compiled(X, [[0, 1]] * 2).data.ends.flags.c_contiguous
