@@ -5,6 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 import blockwolfe as bw
+from blockwolfe.problem.evaluate import HeldOut, predict
+from blockwolfe.tasks.inputs import sequence_tokens, split_masks, table_tokens
+from plain_tasks import Labels
 from zoo import chain_data, multiclass_data, token_dicts
 
 NAN_X = chain_data()[0]
@@ -92,6 +95,13 @@ def test_chain_refuses(case, monkeypatch):
     (dict(task_loss=bw.tasks.Hamming(class_weight={9: 1.0})), "class_weight has the label 9"),
     (dict(task_loss=bw.tasks.Hamming(class_weight="fair")), "valid: 'balanced'"),
     (dict(transition="yes"), "transition='yes' must be True or False"),
+    (dict(task_loss=bw.tasks.Hamming(class_weight=[1.0, 2.0])), "or a dict from label to the cost"),
+    (dict(task_loss=bw.tasks.Hamming(class_weight={1: "x"})), "class_weight of 1 is 'x'"),
+    (dict(labels=["a", 1]), r"labels=\['a', 1\]; expected .* all strings or all integers"),
+    (dict(labels=[None, "a"]), r"labels=\[None, 'a'\]; expected"),
+    (dict(labels=[]), r"labels=\[\]; expected a list of at least one label"),
+    (dict(labels=3), "labels=3; expected a list"),
+    (dict(labels="ab"), "labels='ab'; expected a list"),
 ])  # fmt: skip
 def test_chain_options(options, message):
     with pytest.raises(bw.BlockwolfeError, match=message):
@@ -127,6 +137,20 @@ def test_multiclass_input():
         svm.fit(np.where(X == 0, np.nan, X), Y)
     with pytest.raises(bw.InputError, match="12 examples and Y has 11"):
         svm.fit(X, Y[1:])
+    with pytest.raises(bw.OptionError, match="bias='False' must be True or False"):
+        bw.Problem(bw.tasks.Multiclass(bias="False"), X, Y)
+
+
+def test_sparse_rows_in_a_list():
+    rows = [sp.csr_array(row[None]) for row in np.eye(3)]
+    for task, Y in ((bw.tasks.Multiclass(), [0, 1, 2]), (bw.tasks.Multilabel(), np.eye(3))):
+        listed, whole = (bw.Problem(task, X, Y) for X in (rows, np.eye(3)))
+        w = np.arange(float(whole.n_features))
+        assert listed.primal(w, 1.0) == whole.primal(w, 1.0)
+        with pytest.raises(
+            bw.InputError, match=r"X\[2\] is a csr_array of shape \(1, 2\); .* 3 col"
+        ):
+            bw.Problem(task, changed(rows, 2, sp.csr_array((1, 2))), Y)
 
 
 def test_masks():
@@ -144,8 +168,22 @@ def test_masks():
             bw.Problem(bw.tasks.Chain(3), changed(X, 1, bw.tasks.Masked(X[1], mask)), Y)
 
 
+def test_nothing_in_the_place_of_a_sequence():
+    X, Y = chain_data()
+    masked = bw.tasks.Masked(None, np.ones((3, 3), dtype=bool))
+    with pytest.raises(bw.InputError, match=r"X\[1\] is a NoneType; expected a sequence"):
+        bw.Problem(bw.tasks.Chain(3), changed(X, 1, masked), Y)
+    with pytest.raises(bw.InputError, match=r"X\[1\] is a NoneType; expected a sequence"):
+        bw.Problem(bw.tasks.Chain(3, emission=False), changed(X, 1, None), Y)
+
+
 def test_token_dicts():
     X, Y = token_dicts()
+    for first, kind in (({"w": "the"}, "dict"), ({"w", "the"}, "set")):
+        with pytest.raises(
+            bw.InputError, match=rf"X\[0\] is a {kind}; expected a sequence: a list of"
+        ):
+            bw.Problem(bw.tasks.Chain(), changed(X, 0, first), Y)
     with pytest.raises(bw.InputError, match=r"X\[1\]\[0\]\['w'\] is None"):
         bw.Problem(bw.tasks.Chain(), changed(X, 1, [{"w": None}, {"w": "dog"}]), Y)
     with pytest.raises(bw.InputError, match=r"X\[0\] has nan"):
@@ -301,3 +339,76 @@ def test_the_users_sparse_matrix_is_not_changed():
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.flags.writeable = False
     bw.Problem(bw.tasks.Multiclass(), matrix, [0, 1]).blocks
+
+
+def csr(data, indices, indptr, shape):
+    return sp.csr_array((np.array(data), np.array(indices), np.array(indptr)), shape=shape)
+
+
+@pytest.mark.parametrize(("matrix", "message"), [
+    (csr([1.0, 1.0], [0, 90], [0, 1, 2], (2, 3)), "of 3 columns with column indices 0..90; it is damaged"),
+    (csr([1.0, 1.0], [0, -5], [0, 1, 2], (2, 3)), r"column indices -5\.\.0"),
+    (csr([1.0, 1.0], [0, 1], [0, 9, 2], (2, 3)), "indptr that decreases or goes beyond its 2 entries"),
+    (csr([1.0, 1.0], [0, 90], [0, 1, 2, 2], (3, 2)).T, "of 2 rows with row indices 0..90"),
+])  # fmt: skip
+def test_damaged_sparse_matrices(matrix, message):
+    """Compiled code, which does not check, would write where it must not."""
+    T, good = bw.tasks, np.ones((2, 3))
+    for task, name, wrap, y in [
+        (T.Multiclass(), "X", lambda x: x, [0, 1]),
+        (T.Chain(2), r"X\[0\]", lambda x: [x], [[0, 1]]),
+        (T.Tree(2), r"X\[0\].nodes", lambda x: [T.Graph(x, [[0, 1]])], [[0, 1]]),
+        (T.Tree(2), r"X\[0\].edge_features", lambda x: [T.Graph(good, [[0, 1]] * 2, x)], [[0, 1]]),
+        (T.Matching(), r"X\[0\].features", lambda x: [T.Links(x, shape=(1, 2))], [[]]),
+    ]:
+        with pytest.raises(bw.InputError, match=rf"^{name} is a sparse matrix .*{message}"):
+            bw.Problem(task, wrap(matrix), y)
+    with pytest.raises(bw.InputError, match=f"ProgramInput: features is a sparse .*{message}"):
+        T.ProgramInput(matrix)
+
+
+@pytest.mark.parametrize("kind", [np.int8, bool])
+def test_duplicates_of_small_integers_are_summed_as_floats(kind):
+    x = csr(np.array([100, 100]).astype(kind), [1, 1], [0, 2], (1, 3))
+    expected = 2.0 * float(kind(100))
+    assert sequence_tokens([x])[0].values.tolist() == [expected]
+    tasks = bw.tasks
+    links = tasks.Matching(bias=False)
+    X = [tasks.Links(x, shape=(1, 1))]
+    assert links.fit(X, [[(0, 0)]]).features(X[0], [(0, 0)])[1] == expected
+    graph = tasks.Graph(np.ones((2, 1)), [[0, 1]], x)
+    tree = tasks.Tree(2).fit([graph], [[0, 1]])
+    assert tree._read([graph]).edge.values.tolist() == [expected]
+
+
+def test_arrays_of_compiled_code_have_one_layout():
+    """Read-only ones, or others in order, would have everything compiled anew."""
+    matrix = sp.csr_array(np.eye(3))
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    for tokens in (table_tokens(matrix)[0], sequence_tokens([matrix])[0]):
+        for array in tokens:
+            assert array.flags.writeable
+            assert array.flags.c_contiguous
+    mask = bw.tasks.Masked(np.zeros((2, 1)), np.ones((3, 2), dtype=bool).T)
+    assert split_masks([mask, mask], 3)[1].flags.c_contiguous
+
+
+def test_predictions_are_of_x_as_it_is_now():
+    """Not as it was when the task was fitted."""
+    X = [np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])]
+    task = bw.tasks.Chain().fit(X, [["a"], ["b"]])
+    w = np.zeros(task.n_features)
+    w[0] = w[3] = 1.0  # the first feature says a, the second b
+    X[0][:] = X[1]
+    assert [y.tolist() for y in task.predict(X, w)] == [["b"], ["b"]]
+
+
+def test_data_frames_for_tasks_in_python():
+    pandas = pytest.importorskip("pandas")
+    X, Y = multiclass_data()
+    w = np.random.default_rng(0).normal(size=12)
+    task, frame = Labels(3, 4), pandas.DataFrame(X)
+    assert predict(task, frame, w) == predict(task, X, w)
+    expected = HeldOut(task, (X, Y))(w)
+    assert HeldOut(task, (frame, pandas.Series(Y, index=range(5, 5 + len(Y)))))(w) == expected

@@ -1,5 +1,6 @@
 """Word alignments: files, the error rate, features of word pairs, and the Hansards."""
 
+import codecs
 import gzip
 import hashlib
 
@@ -43,6 +44,13 @@ class TestFiles:
             datasets.read_alignments(["1 1 1 S", "1 1 2 P", line])
         (tmp_path / "x.wa").write_text(f"1 1 1 S\n{line}\n")
         with pytest.raises(bw.InputError, match=r"line 2 of .*x.wa is '"):
+            datasets.read_alignments(tmp_path / "x.wa")
+
+    def test_text_is_read_as_elsewhere(self, tmp_path):
+        (tmp_path / "x.wa").write_bytes(codecs.BOM_UTF8 + b"0001 1 1 S\n")
+        assert list(datasets.read_alignments(tmp_path / "x.wa")) == [1]
+        (tmp_path / "x.wa").write_bytes(b"0001 1 1 S\n\xe9\n")
+        with pytest.raises(bw.InputError, match=r"line 2 of .*x.wa is not UTF-8"):
             datasets.read_alignments(tmp_path / "x.wa")
 
     def test_repeated_links(self):

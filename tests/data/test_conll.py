@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 from collections import Counter
 from itertools import chain
@@ -45,6 +46,11 @@ class TestReadColumns:
             read_columns(path)
         with pytest.raises(InputError, match=r"^line 2 is 'ran' with 1 columns; expected 2"):
             read_columns(["He PRP", "ran"])
+
+    def test_a_byte_order_mark_is_no_part_of_a_word(self, tmp_path):
+        path = tmp_path / "marked.txt"
+        path.write_bytes(codecs.BOM_UTF8 + TEXT.encode())
+        assert read_columns(path) == SENTENCES
 
     def test_not_text(self, tmp_path):
         path = tmp_path / "latin.txt"

@@ -1,5 +1,6 @@
 """File formats: what is read, what is kept in a model, what is written."""
 
+import codecs
 import gzip
 import io
 import json
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from blockwolfe.data.formats.arrays import Arrays
 from blockwolfe.data.formats.base import Source, read_source
 from blockwolfe.data.formats.columns import Columns
-from blockwolfe.data.formats.jsonlines import JSONLines
+from blockwolfe.data.formats.jsonlines import JSONLines, LabelSetLines
 from blockwolfe.data.formats.svmlight import SVMLight
 from blockwolfe.data.formats.treebank import Treebank
 from blockwolfe.errors import InputError
@@ -121,3 +122,36 @@ def test_treebank_keeps_everything_but_heads():
     assert written[2].split("\t")[6] == "0"
     assert written[3] == lines[3].replace("\t0\t", "\t1\t")
     assert [written[k] for k in (0, 1, 4)] == [lines[k] for k in (0, 1, 4)]
+
+
+def test_indices_that_no_matrix_can_have():
+    for index in (0, 2**31, 3_000_000_000):
+        with pytest.raises(InputError, match=rf"line 1 of a.txt .*found '{index}:0.5'"):
+            SVMLight(is_sequence=False).learn([source(f"1 {index}:0.5\n")])
+
+
+def test_an_output_of_null_is_none():
+    lines = '{"features": [1], "label": "a"}\n{"features": [1], "label": null}'
+    with pytest.raises(InputError, match=r'line 2 .* with "features" and "label"'):
+        JSONLines(is_sequence=False).learn([source(lines)])
+
+
+@pytest.mark.parametrize("labels", ['"beach"', "3", '[["a"]]', "{}"])
+def test_label_sets_are_lists(labels):
+    text = f'{{"features": [1], "labels": []}}\n{{"features": [1], "labels": {labels}}}'
+    with pytest.raises(InputError, match='"labels" of example 1 is .*; expected a list of labels'):
+        LabelSetLines(is_sequence=False).learn([source(text)])
+
+
+def test_damaged_sparse_arrays():
+    file = io.BytesIO()
+    parts = {"data": np.ones(2), "indices": [0, 9], "indptr": [0, 1, 2], "shape": [2, 3]}
+    np.savez(file, y=[0, 1], **{f"X_{name}": part for name, part in parts.items()})
+    with pytest.raises(InputError, match=r"X_\.\.\. is no CSR matrix"):
+        Arrays(is_sequence=False).learn([Source("a.npz", file.getvalue())])
+
+
+def test_files_may_begin_with_a_byte_order_mark():
+    text = codecs.BOM_UTF8 + b"1 1:0.5\n2 2:1\n"
+    learned = SVMLight(is_sequence=False).learn([Source("a.txt", text)])
+    assert learned.Y.tolist() == [1, 2]

@@ -49,6 +49,14 @@ def test_pck_by_hand():
     guess[0, 0] += int(np.floor(0.2 * torso))
     guess[1, 0] += int(np.floor(0.2 * torso)) + 1
     assert datasets.pck([y], [guess]).tolist() == [1.0, 0.0] + [1.0] * 12
+    small = [[one.astype(np.uint8)] for one in (y, guess)]  # differences of these wrap round
+    assert datasets.pck(*small).tolist() == [1.0, 0.0] + [1.0] * 12
+
+
+def test_pck_wants_as_many_of_both():
+    Y = datasets.synthetic_poses(3).Y
+    with pytest.raises(InputError, match="Y has 3 poses and Y_hat has 1"):
+        datasets.pck(Y, Y[:1])
 
 
 @pytest.mark.parametrize("options", [{"n_images": 0}, {"size": 11}, {"size": 2.5}])

@@ -100,3 +100,9 @@ def test_against_direct_count(train, test, min_count):
                     if feature in column:
                         expected[t, column[feature]] = 1
             np.testing.assert_array_equal(rows.toarray(), expected)
+
+
+@pytest.mark.parametrize("odd", [1, None, ["a"]])
+def test_columns_that_are_no_strings(odd):
+    with pytest.raises(InputError, match=r"X\[0\]\[1\] is .*; expected columns of strings"):
+        TemplateFeatures("w[0]").fit([[("a", "b"), (odd, "b")]])

@@ -133,6 +133,15 @@ def test_inputs_are_checked():
         graph.maximize(np.zeros((2, 2)), np.zeros((1, 2, 2)), [[0, 2]])
     with pytest.raises(bw.InputError, match="unary has shape"):
         graph.maximize(np.zeros(2), np.zeros((0, 2, 2)), [])
+    with pytest.raises(bw.InputError, match="expected integers"):
+        graph.maximize(np.zeros((2, 2)), np.zeros((1, 2, 2)), [[0, 1.9]])
+    with pytest.raises(bw.InputError, match=r"unary\[1, 0\] is nan"):
+        graph.maximize([[0.0, 0.0], [np.nan, 0.0]], np.zeros((1, 2, 2)), [[0, 1]])
+    with pytest.raises(bw.InputError, match=r"pairwise\[0, 0, 0\] is nan"):
+        graph.maximize(np.zeros((2, 2)), np.full((1, 2, 2), np.nan), [[0, 1]])
+    for labels in ([0, 2], [0, -1], [0], [0.0, 1.0]):
+        with pytest.raises(bw.InputError, match=r"expected a label 0\.\.1 per node"):
+            graph.score(np.zeros((2, 2)), np.zeros((1, 2, 2)), [[0, 1]], labels)
 
 
 def test_the_missing_extra_is_named(monkeypatch):

@@ -44,3 +44,7 @@ def test_shapes_are_checked():
         segments.maximize(np.zeros((3, 2)), np.zeros((2, 2)))
     with pytest.raises(bw.InputError, match="transition has shape"):
         segments.maximize(np.zeros((3, 2, 2)), np.zeros((3, 2, 2)))
+    with pytest.raises(bw.InputError, match=r"segment\[0, 0, 0\] is nan"):
+        segments.maximize(np.full((3, 2, 2), np.nan), np.zeros((2, 2)))
+    with pytest.raises(bw.InputError, match=r"transition\[0, 0, 0\] is nan"):
+        segments.maximize(np.zeros((3, 2, 2)), np.full((2, 2), np.nan))

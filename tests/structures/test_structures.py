@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from blockwolfe.errors import InputError
 from blockwolfe.structures import chain, choice
 
 SCORES = st.integers(-3, 3).map(float)  # few values: many ties
@@ -74,3 +75,27 @@ def test_chain_of_any_length(n_positions):
     unary = rng.normal(size=(n_positions, 3))
     found = chain.maximize(unary, np.zeros((3, 3)))
     assert (found == unary.argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros((4, 3)), np.eye(2)), r"transition has shape \(2, 2\); expected \(3, 3\)"),
+        (([[np.nan, 1.0]], np.eye(2)), r"unary\[0, 0\] is nan"),
+        (([[0.0, 1.0]], [[0.0, 0.0], [np.inf, 0.0]]), r"transition\[1, 0\] is inf"),
+        ((np.zeros((0, 3)), np.eye(3)), r"unary has shape \(0, 3\)"),
+        ((np.zeros(3), np.eye(3)), r"unary has shape \(3,\); expected \(n_positions, n_labels\)"),
+        (([["a"]], [[0.0]]), "unary is no array of numbers"),
+        ((np.zeros((2, 2)), np.eye(2), [[True, True]]), r"allowed has shape \(1, 2\)"),
+    ],
+)
+def test_chain_refuses(arguments, message):
+    with pytest.raises(InputError, match=message):
+        chain.maximize(*arguments)
+
+
+def test_choice_takes_lists_and_refuses_nothing():
+    assert choice.maximize([0.0, 1.0]) == 1
+    for theta in ([], [0.0, np.nan], [[0.0]], None):
+        with pytest.raises(InputError, match="theta"):
+            choice.maximize(theta)

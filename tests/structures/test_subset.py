@@ -91,3 +91,21 @@ def test_too_many_items_for_the_exact_search():
     with pytest.raises(InputError, match=rf"unary has {n} items.*exact=False"):
         subset.maximize(np.zeros(n), [], [])
     assert subset.maximize(np.ones(n), [], [], exact=False).all()
+
+
+@pytest.mark.parametrize(
+    ("unary", "pairwise", "edges", "message"),
+    [
+        ([1.0, 1.0], [-3.0], [[0, 100_000_000]], r"edges\[0\] is \(0, 100000000\)"),
+        ([1.0, 1.0], [-3.0], [[0, -1]], r"edges\[0\] is \(0, -1\); expected two different nodes"),
+        ([1.0, 1.0], [-3.0], [[1, 1]], r"edges\[0\] is \(1, 1\)"),
+        ([1.0, 1.0], [-3.0], [[0.0, 1.9]], "expected integers"),
+        ([1.0, 1.0], [-3.0], [[0, 1], [1]], "unequal length"),
+        ([-1.0, -1.0], [], [[0, 1]], "pairwise has 0 entries for 1 edges"),
+        ([np.nan, 1.0], [1.0], [[0, 1]], r"unary\[0\] is nan"),
+        ([[1.0]], [], [], r"unary has shape \(1, 1\)"),
+    ],
+)
+def test_bad_input(unary, pairwise, edges, message):
+    with pytest.raises(InputError, match=message):
+        subset.maximize(unary, pairwise, edges)

@@ -214,4 +214,19 @@ def test_rewarding_disagreement_is_refused():
 
 def test_a_primal_beyond_the_bounds_is_not_made_up():
     problem = bw.Problem(Cut(), [graph()], [[0, 1]])
-    assert np.isnan(problem.primal(np.array([1.0, 0.0, 1.0, -3.0]), 0.1))
+    with pytest.raises(bw.InputError, match=r"w\[3\] is -3, but Cut .* within its bounds"):
+        problem.primal(np.array([1.0, 0.0, 1.0, -3.0]), 0.1)
+
+
+def test_the_number_of_labels_is_checked_before_masks():
+    allowed = np.ones((2, 2), dtype=bool)
+    with pytest.raises(bw.InputError, match=r"Y has 1 labels .*exactly two"):
+        Cut().fit([graph(allowed=allowed)], [[1, 1]])
+
+
+def test_masks_of_many_graphs_are_checked_each_against_its_own():
+    free, fixed = np.ones((2, 2), dtype=bool), np.array([[True, False], [True, True]])
+    X = [graph(allowed=free), graph(allowed=free), graph(allowed=fixed)]
+    with pytest.raises(bw.InputError, match=r"node 0 in Y\[2\] is not one that X\[2\] allows"):
+        bw.Problem(Cut(), X, [[1, 0], [0, 1], [1, 0]]).blocks
+    bw.Problem(Cut(), X, [[1, 0], [0, 1], [0, 1]]).blocks

@@ -175,8 +175,10 @@ GOOD = Links(np.ones((4, 2)), shape=(2, 2))
         (Links(np.ones((3, 2)), shape=(2, 2)), [], r"X\[0\].features has shape \(3, 2\).*\(4, n_f"),
         (Links(np.ones(4), shape=(2, 2)), [], r"X\[0\].features has shape \(4,\)"),
         (Links([["a"]], shape=(1, 1)), [], r"X\[0\].features has shape \(1, 1\) and type <U1"),
-        (Links([[np.nan]], shape=(1, 1)), [], r"X\[0\] has nan at position 0, feature 0"),
+        (Links([[np.nan]], shape=(1, 1)), [], r"X\[0\] has nan at link 0, feature 0"),
         (Links([[1.0]], [[0, 2]], (2, 2)), [], r"X\[0\].links\[0\] is \(0, 2\)"),
+        (Links([[1.0], [1.0, 2.0]], shape=(1, 2)), [], r"X\[0\].features .*unequal length"),
+        (Links([[1.0]] * 2, [[0, 0], [0]], (1, 2)), [], r"X\[0\].links .*unequal length"),
         (Links([[1.0]] * 2, [[0, 1]] * 2, (2, 2)), [], r"X\[0\].links\[1\] repeats the link \(0, 1\)"),
         (Links([[1.0]], [[0.5, 1]], (2, 2)), [], r"X\[0\].links has shape \(1, 2\) and type float"),
         (Links(np.ones((0, 2)), [], (2, 2)), [], "no entry of X has a candidate link"),
@@ -206,6 +208,8 @@ def test_bad_input(x, y, message):
         ({"miss_cost": -1.0}, "miss_cost=-1.0 must be a finite number >= 0"),
         ({"wrong_cost": np.nan}, "wrong_cost=nan must be"),
         ({"possible_cost": "none"}, "possible_cost='none' must be"),
+        ({"bias": 2}, "bias=2 must be True or False"),
+        ({"normalize": "no"}, "normalize='no' must be True or False"),
     ],
 )
 def test_bad_options(options, message):
@@ -224,3 +228,12 @@ def test_numbers_of_features_and_examples_must_agree():
     with pytest.raises(bw.InputError, match="X is empty"):
         Matching().fit([], [])
     assert [y.shape for y in task.predict([Links([], [], (3, 0))], np.zeros(3))] == [(0, 2)]
+
+
+def test_arrays_of_compiled_code_have_one_layout():
+    """A different one would have everything compiled anew."""
+    for links in (None, [[0, 0], [0, 1], [1, 0], [1, 1]]):
+        X = [Links(np.ones((4, 2), dtype=np.int8), links, (2, 2))] * 2
+        ends = Matching().fit(X, [[], []]).compiled(X, [[], []]).data.ends
+        assert ends.flags.c_contiguous
+        assert ends.dtype == np.int32

@@ -235,6 +235,13 @@ def test_one_label_is_a_binary_classifier():
     (None, [[0, 1], [1, 0]], {"pairs": [(0, 5)]}, "pairs has the label 5"),
     (None, [[0, 1], [1, 0]], {"pairs": [(0, 0)]}, "two different labels"),
     (None, [[0, 1], [1, 0]], {"pairs": [(0, 1), (1, 0)]}, "twice"),
+    (None, [[0, 1], [1, 0]], {"pairs": None}, "pairs=None; expected 'independent', 'tree', 'full'"),
+    (None, [[0, 1], [1, 0]], {"bias": "no"}, "bias='no' must be True or False"),
+    (None, [[0, 1], [1, 0]], {"attractive": 1}, "attractive=1 must be True or False"),
+    (None, [[0, 1], [1, 0]], {"labels": ["a", 1]}, "all strings or all integers"),
+    (None, [[0, 1], [1, 0]], {"labels": []}, "at least one label"),
+    (None, [{1, None}, {1}], {}, "Y has the label None"),
+    (None, [{("a", "b")}, {("c", "d")}], {}, "Y has the label"),
     (None, [[0, 1], [1, 0]], {"pair_features": "y"}, "pair_features='y' is not known"),
     (None, [[0, 1], [1, 0]], {"search": "fast"}, "search='fast' is not known"),
     (None, [[0, 1], [1, 0]], {"task_loss": "zero_one"}, "not a sum over labels"),
@@ -301,3 +308,14 @@ def test_attractive_pairs_of_many_labels_are_exact():
         np.testing.assert_array_equal(attractive.predict(X, w), free.predict(X, w))
     with pytest.raises(bw.InputError, match="negative pair weight"):
         attractive.predict(X, -np.ones(free.n_features))
+
+
+def test_a_primal_beyond_the_bounds_is_not_made_up():
+    """A cut at repelling pairs is no maximum; what it gave lay below the true primal."""
+    X, Y = data()
+    problem = bw.Problem(bw.tasks.Multilabel("full", attractive=True), X, Y)
+    assert problem.task.oracle_ == "cut"
+    w = np.full(problem.n_features, 0.7)
+    w[problem.task.groups["pair"]] = -1.0
+    with pytest.raises(bw.InputError, match=r"is -1, but Multilabel .* within its bounds"):
+        problem.primal(w, 0.1)

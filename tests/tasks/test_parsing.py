@@ -1,5 +1,7 @@
 """Dependency parsing: contract, optimum, bad input, files, on tiny problems and on real sentences."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -145,8 +147,13 @@ def changed(**what):
     ([], [0], r"X\[0\] has 0 words"),
     ([("a", None)], [0], r"X\[0\]\[0\] is \('a', None\); expected a row \(form, tag\)"),
     ([{"form": "a"}], [0], r"X\[0\]\[0\] is {'form': 'a'}"),
-    (changed(features=[[1.0], [np.nan], [0.0]]), [0, 1], r"X\[0\] has nan at position 1"),
+    (changed(features=[[1.0], [np.nan], [0.0]]), [0, 1], r"X\[0\] has nan at arc 1"),
     (changed(features=np.ones((2, 1))), [0, 1], r"X\[0\] has 3 arcs and 2 rows of features"),
+    (changed(features=np.ones(3)), [0, 1], r"X\[0\].features has shape .* \(arcs, features\) array"),
+    (changed(features=None), [0, 1], r"X\[0\].features is a NoneType; expected a sequence"),
+    (changed(arcs=None), [0, 1], r"X\[0\].arcs is a NoneType; expected a sequence"),
+    (changed(n_words=2.0), [0, 1], r"X\[0\].n_words is 2.0; expected an integer"),
+    (changed(n_words=None), [0, 1], r"X\[0\].n_words is None; expected an integer"),
     (changed(arcs=[[0, 1], [1, 2], [1, 3]]), [0, 1], r"arcs\[2\] is \(1, 3\)"),
     (changed(arcs=[[0, 1], [1, 2], [2, 2]]), [0, 1], r"arcs\[2\] is \(2, 2\)"),
     (changed(arcs=[[0, 1], [1, 2], [1, 2]]), [0, 1], r"arcs\[2\] is \(1, 2\), which was listed"),
@@ -199,3 +206,26 @@ def test_real_sentences_are_learned(data_home):
     for heads in found:
         st.check_heads(heads)
     assert bw.datasets.unlabelled_attachment_score(dev.Y[:300], found) > 0.6
+
+
+def test_threads_may_share_a_vectoriser():
+    """Compiled code runs in several threads at once: its scratch belongs to a single call."""
+    rng = np.random.default_rng(0)
+
+    def sentences():
+        return [[(f"w{rng.integers(99)}", f"T{rng.integers(9)}") for _ in range(40)]] * 10
+
+    X = [sentences(), sentences()]
+    vectorizer = bw.tasks.ArcVectorizer(prune=False).fit(X[0], [list(range(40))] * 10)
+    expected = [vectorizer.table(some).indices for some in X]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(vectorizer.table, X * 20))
+    for k, table in enumerate(found):
+        np.testing.assert_array_equal(table.indices, expected[k % 2])
+
+
+def test_arcs_in_any_layout():
+    arcs = np.array([[0, 1], [1, 2], [2, 1]])
+    X = [changed(arcs=np.asfortranarray(arcs))] * 2
+    task = bw.tasks.SpanningTree().fit(X, [[0, 1]] * 2)
+    assert task.compiled(X, [[0, 1]] * 2).data.ends.flags.c_contiguous

@@ -234,3 +234,9 @@ def test_prediction_refuses_what_does_not_fit():
         task.losses(GOOD, [[[0, 0]]])
     with pytest.raises(InputError, match=r"Y\[0\] has types \[0, 9\]; expected 0..0"):
         task.features(maps()[0], [[0, 0, 9], [4, 3, 0], [1, 1, 0]])
+
+
+def test_small_unsigned_integers_do_not_wrap_round():
+    near, far = np.array([[0, 0], [1, 1]], np.uint8), np.array([[16, 0], [1, 1]], np.uint8)
+    task = Pose(1, arcs=((0, 1),), scale=100.0).fit([np.zeros((2, 40, 40))], [near])
+    assert task.loss(near, far) == task.loss(near.astype(int), far.astype(int)) > 0.0

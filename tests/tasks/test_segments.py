@@ -103,6 +103,7 @@ def test_the_longest_segment_is_learned():
         ([], "is empty"),
         (["a", "b"], "expected a list of segments"),
         ([(0, 0, "a"), (0, 4, "a")], "ends after that"),
+        ([(0, 1.7, "a"), (1, 4, "a")], "expected a list of segments"),
     ],
 )
 def test_bad_outputs_are_refused(y, message):
@@ -117,3 +118,25 @@ def test_bad_options_are_refused():
     problem = problem_of()
     with pytest.raises(bw.InputError, match="3 features, but the model has 2"):
         problem.task.predict([np.zeros((2, 3))], np.zeros(problem.n_features))
+    with pytest.raises(
+        bw.InputError, match=r"X\[0\] has .*\(positions, features\) array .*sparse"
+    ) as e:
+        bw.tasks.Segments().fit([[{"w": "a"}]], [[(0, 1, "a")]])
+    assert "dicts" not in str(e.value)  # which it does not take
+
+
+def test_a_label_that_is_not_known_is_named_with_its_place():
+    X = [np.ones((2, 1))] * 3
+    Y = [[(0, 2, "up")], [(0, 2, "up")], [(0, 1, "up"), (1, 2, "down")]]
+    with pytest.raises(bw.InputError, match=r"^Y\[2\]\[1\] is 'down'"):
+        bw.tasks.Segments(labels=["up"]).fit(X, Y)
+
+
+@pytest.mark.parametrize("bad", [[(1, 2, "b")], [(0, 2, "a"), (1, 2, "b")]])
+def test_no_loss_of_what_is_no_segmentation(bad):
+    good = [(0, 1, "a"), (1, 2, "b")]
+    task = bw.tasks.Segments().fit([np.ones((2, 1))], [good])
+    with pytest.raises(bw.InputError, match=r"^Y_hat\[0\]\[\d\] covers"):
+        task.loss(good, bad)
+    with pytest.raises(bw.InputError, match=r"^Y\[0\]\[\d\] covers"):
+        task.loss(bad, good)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import blockwolfe as bw
 from plain_tasks import Labels
@@ -136,3 +137,11 @@ def test_tasks_that_list_nothing_are_refused():
         bw.Problem(bw.tasks.SlackRescaling(Labels(3, 4)), *multiclass_data())
     with pytest.raises(bw.OptionError, match="max_outputs=0"):
         bw.Problem(bw.tasks.SlackRescaling(Listed(3, 4), 0), *multiclass_data())
+
+
+def test_examples_are_counted_as_elsewhere():
+    Y = sp.csr_array(np.eye(3, dtype=int))  # (has no len)
+    task = bw.tasks.SlackRescaling(bw.tasks.Multilabel()).fit(np.eye(3), Y)
+    assert task.n_features == 12
+    with pytest.raises(bw.InputError, match="3 examples and Y has 2"):
+        bw.tasks.SlackRescaling(Listed(3, 4)).fit(np.eye(3), [0, 1])

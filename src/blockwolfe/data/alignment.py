@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.data.conll import text_lines
 from blockwolfe.data.fetch import unpacked
 from blockwolfe.data.links import Alignment, read_pairs
 from blockwolfe.errors import InputError
@@ -31,7 +32,7 @@ def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> di
     """
     if isinstance(path_or_lines, (str, os.PathLike)):
         path = Path(path_or_lines)
-        return alignments_in(unpacked(path).decode("utf-8", "replace").split("\n"), f" of {path}")
+        return alignments_in(text_lines(unpacked(path), path), f" of {path}")
     return alignments_in(path_or_lines)
 
 

@@ -147,12 +147,14 @@ class ArcVectorizer(BaseEstimator):
         offset = np.concatenate([[0], np.cumsum(n_arcs)]).astype(np.int64)
         arcs = np.ascontiguousarray(np.concatenate(listed))
         place = np.repeat(words.start, n_arcs)
+        # scratch of this call alone: compiled code lets other threads run
+        hashed = (*self._table, np.zeros(MOST_KEYS, dtype=np.uint64))
         pieces, sizes = [], []
         for a in range(0, len(arcs), _CHUNK):
             some, where = arcs[a : a + _CHUNK], place[a : a + _CHUNK]
             indices = np.empty(len(some) * MOST_KEYS, dtype=np.int32)
             size = np.empty(len(some), dtype=np.int64)
-            used = write_features(words.form, words.tag, where, some, self._table, indices, size)
+            used = write_features(words.form, words.tag, where, some, hashed, indices, size)
             pieces.append(indices[:used].copy())
             sizes.append(size)
         indptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
@@ -162,7 +164,7 @@ class ArcVectorizer(BaseEstimator):
         n_slots = 1 << max(4, int(2 * len(self.keys_)).bit_length())
         slots, column = np.zeros(n_slots, dtype=np.uint64), np.full(n_slots, -1, dtype=np.int32)
         build_table(self.keys_, slots, column)
-        self._table = (slots, column, np.zeros(MOST_KEYS, dtype=np.uint64))
+        self._table = (slots, column)
         return self
 
     def _words(self, forms: list[list[str]], tags: list[list[str]]) -> _Words:

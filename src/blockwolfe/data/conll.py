@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +54,7 @@ def read_columns(
 
 def text_lines(content: bytes, path: Path) -> list[str]:
     """The lines of UTF-8 text; an `InputError` names the line that is not."""
+    content = content.removeprefix(codecs.BOM_UTF8)  # (what some editors begin a file with)
     try:
         # not splitlines(), which also breaks at characters that a word may contain
         return content.decode("utf-8").split("\n")

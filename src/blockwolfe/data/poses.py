@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.data.datasets import Dataset
-from blockwolfe.errors import OptionError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.seeds import generator
 
 __all__ = ["LSP_ARCS", "LSP_JOINTS", "appearance_maps", "pck", "synthetic_poses", "torso_lengths"]
@@ -136,8 +136,13 @@ def torso_lengths(Y: Any) -> np.ndarray:
     >>> torso_lengths(synthetic_poses(2).Y).round(1)
     array([7.8, 8.5])
     """
-    joints = np.asarray([np.asarray(y)[:, :2] for y in Y], dtype=np.float64)
+    joints = _positions(Y)
     return np.linalg.norm(joints[:, 9] - joints[:, 2], axis=1)
+
+
+def _positions(Y: Any) -> np.ndarray:
+    """(n, n_joints, 2); as floats, since differences of unsigned integers wrap round."""
+    return np.asarray([np.asarray(y)[:, :2] for y in Y], dtype=np.float64)
 
 
 def pck(Y: Any, Y_hat: Any, threshold: float = 0.2) -> np.ndarray:
@@ -147,6 +152,8 @@ def pck(Y: Any, Y_hat: Any, threshold: float = 0.2) -> np.ndarray:
     >>> pck(Y, Y).tolist() == [1.0] * 14
     True
     """
-    truth, guess = (np.asarray([np.asarray(y)[:, :2] for y in some]) for some in (Y, Y_hat))
+    if len(Y) != len(Y_hat):
+        raise InputError(f"Y has {len(Y)} poses and Y_hat has {len(Y_hat)}; expected as many.")
+    truth, guess = (_positions(some) for some in (Y, Y_hat))
     distance = np.linalg.norm(truth - guess, axis=2)
     return (distance <= threshold * torso_lengths(Y)[:, None]).mean(axis=0)

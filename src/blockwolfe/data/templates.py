@@ -258,4 +258,6 @@ def _rows(X: Sequence[Sequence[Row]], width: int, expected: str) -> Iterator[Row
                 raise InputError(
                     f"X[{i}][{t}] is {row!r}; expected a row {expected} with at least {width}."
                 )
+            if not all(isinstance(symbol, str) for symbol in row[:width]):
+                raise InputError(f"X[{i}][{t}] is {row!r}; expected columns of strings.")
             yield row

@@ -12,7 +12,7 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
 from blockwolfe.problem.vector_functions import OracleData
-from blockwolfe.tasks.inputs import n_examples
+from blockwolfe.tasks.inputs import n_examples, positional
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
 
@@ -21,7 +21,7 @@ def predict(task: Any, X: Any, w: np.ndarray) -> Any:
     """Outputs for all of X: in one compiled call where the task has it."""
     if callable(getattr(task, "predict", None)):
         return task.predict(X, w)
-    return [task.decode(x, w) for x in X]
+    return [task.decode(x, w) for x in positional(X)]
 
 
 def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
@@ -38,7 +38,7 @@ class HeldOut:
         if not isinstance(held_out, Sequence) or len(held_out) != 2:
             raise InputError("held_out must be a pair (X, Y).")
         self.task = task
-        self.X, self.Y = held_out
+        self.X, self.Y = (positional(values) for values in held_out)
         n_examples(self.X, self.Y)
 
     def __call__(self, w: np.ndarray) -> float:

@@ -99,7 +99,23 @@ class Problem:
         blocks = self.blocks
         with self.lock:
             hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
-        return primal_value(blocks, w, hinge, lam)
+        value = primal_value(blocks, w, hinge, lam)
+        if np.isnan(value):
+            raise self._no_value(w)
+        return value
+
+    def _no_value(self, w: np.ndarray) -> InputError:
+        """Why the oracles of the task found no maximum at w."""
+        task = type(self.task).__name__
+        lower, upper = box_of(None, self.task, self.n_features)
+        is_outside = (w < lower) | (w > upper) if len(lower) else np.zeros(len(w), dtype=bool)
+        if not is_outside.any():
+            return InputError(f"{task} finds no maximum at this w: scores overflow. Scale w down.")
+        j = int(np.argmax(is_outside))
+        return InputError(
+            f"w[{j}] is {w[j]:g}, but {task} finds maxima only for weights within its bounds "
+            f"{getattr(self.task, 'bounds', None)}; clip w to them."
+        )
 
 
 def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = None) -> Certificate:

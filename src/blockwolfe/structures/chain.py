@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError
+from blockwolfe.structures.checks import check_scores
 
 __all__ = ["FORBIDDEN", "enumerate_outputs", "maximize", "maximize_into", "score"]
 
@@ -94,11 +96,22 @@ def maximize(unary: Any, transition: Any, allowed: Any = None) -> np.ndarray:
     >>> maximize(np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
     array([0, 0])
     """
-    unary = np.array(unary, dtype=np.float64)
+    unary = check_scores(unary, "unary", ("n_positions", "n_labels"), is_finite=False).copy()
+    if not unary.size:
+        raise InputError(f"unary has shape {unary.shape}; expected a position and a label.")
+    n_labels = unary.shape[1]
+    transition = check_scores(transition, "transition", ("n_labels", "n_labels"), is_finite=False)
+    if transition.shape != (n_labels, n_labels):
+        raise InputError(
+            f"transition has shape {transition.shape}; expected ({n_labels}, {n_labels}), a row "
+            "and a column per label of unary."
+        )
     if allowed is not None:
-        unary[~np.asarray(allowed, dtype=bool)] = FORBIDDEN
+        mask = np.asarray(allowed, dtype=bool)
+        if mask.shape != unary.shape:
+            raise InputError(f"allowed has shape {mask.shape}; expected {unary.shape}, as unary.")
+        unary[~mask] = FORBIDDEN
     labels = np.empty(len(unary), dtype=np.int64)
-    transition = np.ascontiguousarray(transition, dtype=np.float64)
     maximize_into(unary, transition, np.empty_like(unary), labels)
     return labels
 

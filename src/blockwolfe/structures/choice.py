@@ -6,23 +6,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockwolfe.compiled import jit
+from blockwolfe.errors import InputError
+from blockwolfe.structures.checks import check_scores
 
 __all__ = ["enumerate_outputs", "maximize"]
 
 
 @jit
-def maximize(theta: Any) -> int:
-    """Label of the largest score.
-
-    >>> import numpy as np
-    >>> maximize(np.array([0.0, 2.0, 2.0]))
-    1
-    """
+def best_label(theta: Any) -> int:
+    """`maximize` in compiled code, where nothing is checked."""
     best = 0
     for k in range(1, theta.shape[0]):
         if theta[k] > theta[best]:
             best = k
     return best
+
+
+def maximize(theta: Any) -> int:
+    """Label of the largest score.
+
+    >>> maximize([0.0, 2.0, 2.0])
+    1
+    """
+    scores = check_scores(theta, "theta", ("n_labels",), is_finite=False)
+    if not len(scores):
+        raise InputError("theta is empty; expected a score for at least one label.")
+    return int(best_label(scores))
 
 
 def enumerate_outputs(n_labels: int) -> Iterator[int]:

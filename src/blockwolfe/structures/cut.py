@@ -23,6 +23,7 @@ import numpy as np
 
 from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
+from blockwolfe.structures.checks import check_ends, check_scores
 
 __all__ = ["maximize", "maximize_into"]
 
@@ -302,8 +303,8 @@ def maximize(unary: Any, pairwise: Any, edges: Any) -> np.ndarray:
     >>> maximize([2.0, -0.2, -3.0], [1.5, 1.0], [[0, 1], [1, 2]])
     array([1, 1, 0])
     """
-    unary, pairwise = _numbers(unary, "unary"), _numbers(pairwise, "pairwise")
-    ends = _checked_ends(edges, len(unary))
+    unary, pairwise = check_scores(unary, "unary"), check_scores(pairwise, "pairwise", ("m",))
+    ends = check_ends(edges, len(unary))
     if len(pairwise) != len(ends):
         raise InputError(f"pairwise has {len(pairwise)} entries for {len(ends)} edges.")
     if (pairwise < 0).any():
@@ -317,26 +318,3 @@ def maximize(unary: Any, pairwise: Any, edges: Any) -> np.ndarray:
     ints, floats = np.zeros(n_ints, dtype=np.int64), np.zeros(n_floats)
     maximize_into(unary, pairwise, ends, labels, ints, floats)
     return labels
-
-
-def _numbers(values: Any, name: str) -> np.ndarray:
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a list of finite numbers; got shape {array.shape}.")
-    return array
-
-
-def _checked_ends(edges: Any, n_nodes: int) -> np.ndarray:
-    ends = np.asarray(edges)
-    if not ends.size:
-        return np.zeros((0, 2), dtype=np.int32)
-    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
-        raise InputError(f"edges has shape {ends.shape} of {ends.dtype}; expected integers (m, 2).")
-    is_bad = ((ends < 0) | (ends >= n_nodes)).any(axis=1) | (ends[:, 0] == ends[:, 1])
-    if is_bad.any():
-        e = int(np.argmax(is_bad))
-        raise InputError(
-            f"edges[{e}] is {tuple(ends[e].tolist())}; expected two different nodes of "
-            f"0..{n_nodes - 1}."
-        )
-    return np.ascontiguousarray(ends, dtype=np.int32)

@@ -28,6 +28,7 @@ import numpy as np
 from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures import tree
+from blockwolfe.structures.checks import check_ends, check_scores
 
 __all__ = ["maximize", "maximize_into", "score"]
 
@@ -251,20 +252,18 @@ def maximize_into(
 
 def checked(unary: Any, pairwise: Any, edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Score tables and edges of one graph as contiguous arrays, their shapes checked."""
-    unary = np.ascontiguousarray(unary, dtype=np.float64)
-    ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
-    pairwise = np.ascontiguousarray(pairwise, dtype=np.float64)
-    if unary.ndim != 2 or not unary.size:
-        raise InputError(f"unary has shape {unary.shape}; expected (n_nodes, n_labels).")
+    unary = check_scores(unary, "unary", ("n_nodes", "n_labels"), is_finite=False)
+    if not unary.size:
+        raise InputError(f"unary has shape {unary.shape}; expected a node and a label.")
     n_nodes, n_labels = unary.shape
-    if pairwise.size != len(ends) * n_labels**2:
+    ends = check_ends(edges, n_nodes)
+    if np.size(pairwise) != len(ends) * n_labels**2:
         raise InputError(
-            f"pairwise has shape {pairwise.shape}; expected ({len(ends)}, {n_labels}, {n_labels}), "
-            "a table per edge."
+            f"pairwise has shape {np.shape(pairwise)}; expected ({len(ends)}, {n_labels}, "
+            f"{n_labels}), a table per edge."
         )
-    if len(ends) and (ends.min() < 0 or ends.max() >= n_nodes or (ends[:, 0] == ends[:, 1]).any()):
-        raise InputError(f"edges must join two different nodes of 0..{n_nodes - 1}.")
-    return unary, pairwise.reshape(-1, n_labels, n_labels), ends
+    tables = np.reshape(pairwise, (-1, n_labels, n_labels))
+    return unary, check_scores(tables, "pairwise", ("n_edges", "n_labels", "n_labels")), ends
 
 
 def maximize(
@@ -297,5 +296,9 @@ def score(unary: Any, pairwise: Any, edges: Any, labels: Any) -> float:
     1.5
     """
     unary, pairwise, ends = checked(unary, pairwise, edges)
-    codes = np.asarray(labels, dtype=np.int64)
+    codes = np.asarray(labels)
+    is_right = codes.shape == unary.shape[:1] and codes.dtype.kind in "iu"
+    if not is_right or not 0 <= codes.min() <= codes.max() < unary.shape[1]:
+        raise InputError(f"labels={labels!r}; expected a label 0..{unary.shape[1] - 1} per node.")
+    codes = codes.astype(np.int64)
     return float(score_of(unary.ravel(), pairwise.ravel(), ends, unary.shape[1], codes))

@@ -31,7 +31,10 @@ def check_capacity(capacity: Any, shape: tuple[int, int]) -> np.ndarray:
 
 def check_links(links: Any, shape: tuple[int, int], name: str = "links") -> np.ndarray:
     """Pairs (source, target) as (links, 2) of int64, all within `shape` and all different."""
-    pairs = np.asarray(links)
+    try:
+        pairs = np.asarray(links)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
     if not pairs.size:
         return np.zeros((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

@@ -22,6 +22,7 @@ import numpy as np
 
 from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
+from blockwolfe.structures.checks import check_scores
 
 __all__ = ["enumerate_outputs", "maximize", "maximize_into", "score"]
 
@@ -122,11 +123,10 @@ def maximize(segment: Any, transition: Any) -> list[Segment]:
 
 
 def _checked(segment: Any, transition: Any) -> tuple[np.ndarray, np.ndarray]:
-    segment = np.ascontiguousarray(segment, dtype=np.float64)
-    if segment.ndim != 3 or not segment.size:
-        raise InputError(
-            f"segment has shape {segment.shape}; expected (n_positions, max_length, n_labels)."
-        )
+    axes = ("n_positions", "max_length", "n_labels")
+    segment = check_scores(segment, "segment", axes, is_finite=False)
+    if not segment.size:
+        raise InputError(f"segment has shape {segment.shape}; expected none of {axes} to be 0.")
     n_positions, _, n_labels = segment.shape
     shape = (n_positions - 1, n_labels, n_labels)
     transition = np.asarray(transition, dtype=np.float64)
@@ -134,7 +134,9 @@ def _checked(segment: Any, transition: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(
             f"transition has shape {transition.shape}; expected {shape} or {shape[1:]}."
         )
-    return segment, np.ascontiguousarray(np.broadcast_to(transition, shape))
+    tables = np.broadcast_to(transition, shape)
+    names = ("n_positions - 1", "n_labels", "n_labels")
+    return segment, check_scores(tables, "transition", names, is_finite=False)
 
 
 def score(segment: Any, transition: Any, segments: Any) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 
 from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError
+from blockwolfe.structures.checks import check_ends, check_scores
 
 __all__ = ["MOST_ITEMS", "enumerate_outputs", "maximize", "maximize_into", "score"]
 
@@ -203,10 +204,10 @@ def maximize(unary: Any, pairwise: Any, edges: Any, *, exact: bool = True) -> np
     >>> maximize([1.0, -0.5, 0.2], [1.0, -2.0], [[0, 1], [0, 2]])
     array([1, 1, 0])
     """
-    unary = np.ascontiguousarray(unary, dtype=np.float64)
-    pairwise = np.ascontiguousarray(pairwise, dtype=np.float64)
-    ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
-    n_items = len(unary)
+    unary, pairwise = check_scores(unary, "unary"), check_scores(pairwise, "pairwise", ("m",))
+    ends, n_items = check_ends(edges, len(unary)), len(unary)
+    if len(pairwise) != len(ends):
+        raise InputError(f"pairwise has {len(pairwise)} entries for {len(ends)} edges.")
     if exact and n_items > MOST_ITEMS:
         raise InputError(
             f"unary has {n_items} items; the exact search is offered up to {MOST_ITEMS}. Use "

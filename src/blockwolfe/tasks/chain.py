@@ -12,6 +12,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import chain
 from blockwolfe.tasks.inputs import (
+    check_flags,
     is_token_dicts,
     n_positions,
     sequence_tokens,
@@ -83,7 +84,7 @@ class Chain(SequenceTask):
             return _bare_positions(features), 0, allowed
         if self.vectorizer_ is not None:
             features = self.vectorizer_.transform(features)
-        tokens, n_features = sequence_tokens(features)
+        tokens, n_features = sequence_tokens(features, has_dicts=True)
         return tokens, n_features, allowed
 
     def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -108,11 +109,10 @@ class Chain(SequenceTask):
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
 
     def _groups(self) -> dict[str, bool]:
-        groups = {name: getattr(self, name) for name in ("bias", "first", "last", "transition")}
-        for name, value in {"emission": self.emission, **groups}.items():
-            if not isinstance(value, (bool, np.bool_)):
-                raise OptionError(f"{name}={value!r} must be True or False.")
-        return groups
+        return {name: getattr(self, name) for name in ("bias", "first", "last", "transition")}
+
+    def _check_options(self) -> None:
+        check_flags(self, "emission", "bias", "first", "last", "transition")
 
     def _checked_loss(self) -> Loss:
         loss = as_loss(self.task_loss)
@@ -125,7 +125,7 @@ class Chain(SequenceTask):
 
 
 def _bare_positions(features: list[Any]) -> Tokens:
-    length = [n_positions(x) for x in features]
+    length = [n_positions(x, f"X[{i}]") for i, x in enumerate(features)]
     if 0 in length:
         raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)

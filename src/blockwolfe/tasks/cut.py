@@ -104,6 +104,10 @@ class Cut(LabellingTask):
     def fit(self, X: Any, Y: Any) -> Cut:
         """Learn labels, cost matrix and layout; trains nothing."""
         super().fit(X, Y)
+        self.layout_ = self.layout_._replace(n_node_labels=1, n_edge_labels=1)
+        return self
+
+    def _check_classes(self) -> None:
         if len(self.classes_) != 2:
             found = ", ".join(repr(label.item()) for label in self.classes_[:8])
             raise InputError(
@@ -111,8 +115,6 @@ class Cut(LabellingTask):
                 f"({found}); Cut takes exactly two. Join labels, or pass labels=[a, b] where "
                 "training data have one only."
             )
-        self.layout_ = self.layout_._replace(n_node_labels=1, n_edge_labels=1)
-        return self
 
     def _read(self, X: Any) -> GraphInput:
         given = super()._read(X)
@@ -134,25 +136,17 @@ class Cut(LabellingTask):
 
     def _corners(self, Y: Any, given: GraphInput) -> Corners:
         codes, offset = self._codes(Y, given)
+        begin = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
         parts = []
         for i, n_nodes in enumerate(given.size[:, 0]):
             y = codes[offset[i] : offset[i + 1]]
-            self._check_codes(y, given, i)
+            _check_allowed_codes(y, given, i, int(begin[i]))
             ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
             is_cut = y[ends[:, 0]] != y[ends[:, 1]]
             part = np.concatenate([np.flatnonzero(y), n_nodes + np.flatnonzero(is_cut)])
             parts.append(part.astype(np.int32))
         start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return Corners(start, np.concatenate(parts), np.ones(start[-1]))
-
-    def _check_codes(self, y: np.ndarray, given: GraphInput, i: int) -> None:
-        if not len(given.option):
-            return
-        n_parts = given.n_parts(self.layout_)
-        begin, first = int(n_parts[:i].sum()), int(given.node.offset[i])
-        is_never_one = given.forbidden[begin : begin + len(y)]
-        is_never_zero = given.option[first : first + len(y)] != 0
-        refuse_labels(np.where(y == 1, is_never_one, is_never_zero), i)
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
         """Cost of the second label where it is wrong, minus that of the first where that is."""
@@ -194,6 +188,16 @@ class Cut(LabellingTask):
         n_nodes = int(given.size[:, 0].max())
         n_ints, n_floats = cut.n_scratch(n_nodes, int(np.diff(given.edge.offset).max()))
         return n_ints + n_nodes, n_floats
+
+
+def _check_allowed_codes(y: np.ndarray, given: GraphInput, i: int, begin: int) -> None:
+    """Refuse labels that graph i, whose parts begin at `begin`, does not allow."""
+    if not len(given.option):
+        return
+    first = int(given.node.offset[i])
+    is_never_one = given.forbidden[begin : begin + len(y)]
+    is_never_zero = given.option[first : first + len(y)] != 0
+    refuse_labels(np.where(y == 1, is_never_one, is_never_zero), i)
 
 
 def _check_nonnegative(edge: Tokens) -> None:

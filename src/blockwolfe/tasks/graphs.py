@@ -11,7 +11,13 @@ import scipy.sparse as sp
 from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.inputs import n_positions, sequence_tokens, tokens_of
+from blockwolfe.tasks.inputs import (
+    array_of,
+    check_sparse,
+    n_positions,
+    sequence_tokens,
+    tokens_of,
+)
 
 __all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
 
@@ -31,9 +37,11 @@ def check_graphs(X: Sequence[Any], task: str) -> None:
 def node_tokens(X: Sequence[Graph], bias: bool) -> tuple[Tokens, int]:
     """Feature rows of all nodes, with a constant one as last column if `bias`; and their width."""
     nodes = [x.nodes for x in X]
+    for i, rows in enumerate(nodes):
+        check_sparse(rows, f"X[{i}].nodes")
     if bias:
         nodes = [_with_ones(x) for x in nodes]
-    return sequence_tokens(nodes)
+    return sequence_tokens(nodes, "node", ".nodes")
 
 
 def _with_ones(rows: Any) -> Any:
@@ -56,7 +64,7 @@ def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ends_of(x: Graph, i: int) -> np.ndarray:
-    edges = _as_array(x.edges, f"X[{i}].edges")
+    edges = array_of(x.edges, f"X[{i}].edges")
     if not edges.size:
         return np.zeros((0, 2), dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
@@ -64,7 +72,7 @@ def _ends_of(x: Graph, i: int) -> np.ndarray:
             f"X[{i}].edges has shape {edges.shape} and type {edges.dtype}; expected integers of "
             "shape (n_edges, 2), the two nodes of each edge."
         )
-    n_nodes = n_positions(x.nodes)
+    n_nodes = n_positions(x.nodes, f"X[{i}].nodes")
     is_outside = (edges < 0) | (edges >= n_nodes)
     if is_outside.any():
         e = int(np.flatnonzero(is_outside.any(axis=1))[0])
@@ -76,13 +84,6 @@ def _ends_of(x: Graph, i: int) -> np.ndarray:
         e = int(np.argmax(is_loop))
         raise InputError(f"X[{i}].edges[{e}] joins node {edges[e, 0]} to itself; remove it.")
     return edges
-
-
-def _as_array(rows: Any, name: str) -> np.ndarray:
-    try:
-        return np.asarray(rows)
-    except ValueError as error:
-        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
 
 
 def edge_tokens(X: Sequence[Graph], offset: np.ndarray) -> tuple[Tokens, int]:
@@ -104,14 +105,17 @@ def edge_tokens(X: Sequence[Graph], offset: np.ndarray) -> tuple[Tokens, int]:
                 f"X[{i}].edge_features has {row.shape[1]} columns; expected {width}, as in others."
             )
     filled = [row if row.shape[0] else sp.csr_array((0, width)) for row in rows]
-    return tokens_of(sp.vstack(filled, format="csr"), length, "edge"), width
+    matrix = sp.csr_array(sp.vstack(filled, format="csr"))
+    matrix.sum_duplicates()
+    return tokens_of(matrix, length, "edge"), width
 
 
 def _rows_of(rows: Any, n_edges: int, i: int) -> Any:
     if rows is None:
         return sp.csr_array((0, 0))
     name = f"X[{i}].edge_features"
-    matrix = sp.csr_array(rows) if sp.issparse(rows) else _as_array(rows, name)
+    check_sparse(rows, name)
+    matrix = sp.csr_array(rows) if sp.issparse(rows) else array_of(rows, name)
     if n_edges == 0 and (matrix.ndim != 2 or not matrix.shape[0]):
         return sp.csr_array((0, matrix.shape[1] if matrix.ndim == 2 else 0))
     if matrix.ndim != 2 or matrix.shape[0] != n_edges or matrix.dtype.kind not in "biuf":

@@ -10,11 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 
 __all__ = [
     "Masked",
+    "array_of",
+    "check_flags",
+    "check_sparse",
     "checked_mask",
     "is_token_dicts",
     "n_examples",
@@ -75,9 +78,47 @@ def _count(values: Any, name: str) -> int:
     return len(values)
 
 
-def n_positions(x: Any) -> int:
-    """Length of one sequence, whatever it is made of."""
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+def check_flags(task: Any, *names: str) -> None:
+    """Refuse options that are neither True nor False: "no", for example, would count as True."""
+    for name in names:
+        value = getattr(task, name)
+        if not isinstance(value, (bool, np.bool_)):
+            raise OptionError(f"{name}={value!r} must be True or False.")
+
+
+def n_positions(x: Any, name: str = "x") -> int:
+    """Length of one sequence, whatever it is made of; `name` is what an error calls it."""
+    if hasattr(x, "shape") and len(x.shape) > 0:
+        return int(x.shape[0])
+    if not hasattr(x, "__len__") or isinstance(x, (str, Mapping)):
+        raise InputError(f"{name} is a {type(x).__name__}; expected a sequence or an array.")
+    return len(x)
+
+
+def array_of(rows: Any, name: str) -> np.ndarray:
+    """An array; rows of unequal length are refused."""
+    try:
+        return np.asarray(rows)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
+
+
+def check_sparse(matrix: Any, name: str = "X") -> None:
+    """Refuse a sparse matrix that points outside of itself: no one looks at that later."""
+    if not sp.issparse(matrix) or matrix.format not in ("csr", "csc"):
+        return  # (an array, or a format that scipy checks)
+    unit, size = ("column", matrix.shape[1]) if matrix.format == "csr" else ("row", matrix.shape[0])
+    indices = matrix.indices
+    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+        raise InputError(
+            f"{name} is a sparse matrix of {size} {unit}s with {unit} indices "
+            f"{indices.min()}..{indices.max()}; it is damaged, make it anew."
+        )
+    if (np.diff(matrix.indptr) < 0).any() or matrix.indptr[-1] > len(indices):
+        raise InputError(
+            f"{name} is a sparse matrix with an indptr that decreases or goes beyond its "
+            f"{len(indices)} entries; it is damaged, make it anew."
+        )
 
 
 def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]:
@@ -87,10 +128,10 @@ def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]
         return features, np.zeros((0, n_labels), dtype=np.bool_)
     masks = []
     for i, (x, plain) in enumerate(zip(X, features, strict=True)):
-        length = n_positions(plain)
+        length = n_positions(plain, f"X[{i}]")
         allowed = x.allowed if isinstance(x, Masked) else None
         masks.append(checked_mask(allowed, (length, n_labels), i, "position"))
-    return features, np.concatenate(masks)
+    return features, np.ascontiguousarray(np.concatenate(masks))
 
 
 def checked_mask(allowed: Any, shape: tuple[int, int], i: int, unit: str) -> np.ndarray:
@@ -112,6 +153,11 @@ def checked_mask(allowed: Any, shape: tuple[int, int], i: int, unit: str) -> np.
 def is_token_dicts(features: Sequence[Any]) -> bool:
     """Whether sequences are lists of token dicts (or of feature-name lists), not arrays."""
     first = features[0] if len(features) else None
+    if isinstance(first, (Mapping, set, frozenset)):
+        raise InputError(
+            f"X[0] is a {type(first).__name__}; expected a sequence: a list of token dicts, one "
+            "per position."
+        )
     if first is None or hasattr(first, "shape") or not hasattr(first, "__len__") or not len(first):
         return False
     token = first[0]
@@ -120,30 +166,42 @@ def is_token_dicts(features: Sequence[Any]) -> bool:
     )
 
 
-def sequence_tokens(features: Sequence[Any]) -> tuple[Tokens, int]:
-    """Positions of all sequences as one CSR matrix, and the number of columns."""
-    rows = [_one_sequence(x, i) for i, x in enumerate(features)]
+def sequence_tokens(
+    features: Sequence[Any], unit: str = "position", what: str = "", *, has_dicts: bool = False
+) -> tuple[Tokens, int]:
+    """Positions of all sequences as one CSR matrix, and the number of columns.
+
+    In errors a row is called `unit`, and an entry of `features` X[i] followed by `what`;
+    `has_dicts` says that token dicts would do as well.
+    """
+    others = ", a sparse matrix, or a list of token dicts" if has_dicts else ", or a sparse matrix"
+    wanted = f"a numeric ({unit}s, features) array (use astype(float) on objects){others}"
+    rows = [_one_sequence(x, f"X[{i}]{what}", unit, wanted) for i, x in enumerate(features)]
     widths = {row.shape[1] for row in rows}
     if len(widths) > 1:
         i = next(i for i, row in enumerate(rows) if row.shape[1] != rows[0].shape[1])
         raise InputError(
-            f"X[{i}] has {rows[i].shape[1]} features and X[0] has {rows[0].shape[1]}; "
-            "expected the same number for every position."
+            f"X[{i}]{what} has {rows[i].shape[1]} features and X[0]{what} has {rows[0].shape[1]}; "
+            f"expected the same number for every {unit}."
         )
     if all(sp.issparse(row) for row in rows):
-        matrix = _stack_sparse(rows)
+        matrix = _stack_sparse(rows, what)
     else:
-        dense = [row.toarray() if sp.issparse(row) else row for row in rows]
+        for i, row in enumerate(rows):
+            check_sparse(row, f"X[{i}]{what}")
+        dense = [row.astype(np.float64).toarray() if sp.issparse(row) else row for row in rows]
         matrix = sp.csr_array(np.concatenate(dense).astype(np.float64, copy=False))
     length = np.array([row.shape[0] for row in rows], dtype=np.int64)
-    return tokens_of(matrix, length), matrix.shape[1]
+    return tokens_of(matrix, length, unit), matrix.shape[1]
 
 
 def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens:
-    """Fix dtypes at the border of compiled code: int32 indices, float64 values, checked finite.
+    """Fix arrays at the border of compiled code: int32 indices, float64 values, checked finite.
 
-    `unit` is what an error calls a row.
+    They are all contiguous and writeable (a read-only one, of a memory map say, would have
+    everything compiled anew). `unit` is what an error calls a row.
     """
+    check_sparse(matrix)
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     values = matrix.data.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
@@ -162,51 +220,72 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
             "Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
         )
     return Tokens(
-        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
-        np.ascontiguousarray(matrix.indices, dtype=np.int32),
-        np.ascontiguousarray(values),
+        _plain(matrix.indptr, np.int64),
+        _plain(matrix.indices, np.int32),
+        _plain(values, np.float64),
         offset,
     )
 
 
-def _one_sequence(x: Any, i: int) -> Any:
-    try:
-        array = sp.csr_array(x) if sp.issparse(x) else np.asarray(x)
-    except ValueError as error:
-        raise InputError(
-            f"X[{i}] is not a (positions, features) array: its rows have unequal length."
-        ) from error
+def _plain(array: np.ndarray, dtype: Any) -> np.ndarray:
+    return np.require(array, dtype, ["C", "A", "W", "E"])
+
+
+def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
+    if sp.issparse(x) and x.format != "csr":
+        check_sparse(x, name)  # (of CSR matrices all are checked at once, which is faster)
+    array = sp.csr_array(x) if sp.issparse(x) else array_of(x, name)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
-            f"X[{i}] has shape {array.shape} and type {array.dtype}; expected a numeric "
-            "(positions, features) array (use astype(float) on objects), a sparse matrix, or a "
-            "list of token dicts."
+            f"{name} has shape {array.shape} and type {array.dtype}; expected {wanted}."
         )
     if not array.shape[0]:
-        raise InputError(f"X[{i}] is empty; every sequence needs at least one position.")
+        raise InputError(f"{name} is empty; expected at least one {unit}.")
     return array
 
 
-def _stack_sparse(rows: list[Any]) -> sp.csr_array:
+def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:
     n_values = np.array([row.nnz for row in rows])
     shift = np.repeat(np.cumsum(n_values) - n_values, [row.shape[0] for row in rows])
     ends = np.concatenate([row.indptr[1:] for row in rows]) + shift
     matrix = sp.csr_array(
         (
-            np.concatenate([row.data for row in rows]),
+            # as floats: duplicates are summed, and small integers would wrap round
+            np.concatenate([row.data.astype(np.float64, copy=False) for row in rows]),
             np.concatenate([row.indices for row in rows]),
             np.concatenate([[0], ends]),
         ),
         shape=(sum(row.shape[0] for row in rows), rows[0].shape[1]),
     )
+    try:
+        check_sparse(matrix)
+    except InputError:
+        for i, row in enumerate(rows):
+            check_sparse(row, f"X[{i}]{what}")
+        raise
     matrix.sum_duplicates()
     return matrix
 
 
 def table_tokens(X: Any) -> tuple[Tokens, int]:
-    """Rows of a 2-d array or sparse matrix, each a sequence of length one."""
+    """Rows of a 2-d array or sparse matrix (or a list of sparse rows), each of length one."""
+    if isinstance(X, (list, tuple)) and len(X) and sp.issparse(X[0]):
+        X = _stacked(X)
+    check_sparse(X)
     matrix = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the user's matrix stays as it is
         matrix.sum_duplicates()
     return tokens_of(matrix, np.ones(matrix.shape[0], dtype=np.int64)), matrix.shape[1]
+
+
+def _stacked(rows: Sequence[Any]) -> sp.csr_array:
+    """Sparse rows, one per example, as one matrix."""
+    width = rows[0].shape[-1]
+    for i, row in enumerate(rows):
+        if not sp.issparse(row) or row.shape not in ((width,), (1, width)):
+            raise InputError(
+                f"X[{i}] is a {type(row).__name__} of shape {np.shape(row)}; expected a sparse row "
+                f"of {width} columns, as X[0]."
+            )
+    return sp.csr_array(sp.vstack([row.reshape(1, -1) for row in rows], format="csr"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ _NAMED = ("independent", "tree", "full")
 def find_pairs(pairs: Any, Y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The pairs as (m, 2) of int32: numbers of labels, each pair once with the smaller first."""
     n_labels = len(classes)
+    if not isinstance(pairs, (str, Iterable)):
+        raise OptionError(
+            f"pairs={pairs!r}; expected 'independent', 'tree', 'full' or a list of pairs of labels."
+        )
     if not isinstance(pairs, str):
         return _given(pairs, classes)
     if pairs not in _NAMED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import reprlib
 from collections.abc import Set
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError
 from blockwolfe.tasks.inputs import positional
+from blockwolfe.tasks.labels import given_classes
 from blockwolfe.tasks.losses import class_weights
 
 __all__ = ["label_table", "miss_weights", "set_classes"]
@@ -33,15 +35,15 @@ def _are_sets(Y: Any) -> bool:
 def set_classes(Y: Any, labels: Any) -> np.ndarray:
     """The labels: given, or those that occur in sets, or 0..L-1 for the columns of a table."""
     if labels is not None:
-        classes = np.array(list(labels))
-        if not len(classes) or len(np.unique(classes)) != len(classes):
-            raise OptionError("labels is empty or has repeated entries; expected each label once.")
-        return classes
+        return given_classes(labels)
     if not _are_sets(Y):
         return np.arange(_table(Y).shape[1])
     found = set().union(*(_members(y, i) for i, y in enumerate(Y)))
     if not found:
         raise InputError("Y has empty sets only, so the labels are unknown; pass labels=[...].")
+    odd = [label for label in found if not isinstance(label, (str, numbers.Real))]
+    if odd:
+        raise InputError(f"Y has the label {odd[0]!r}; labels must be all strings or all integers.")
     if len({isinstance(label, str) for label in found}) > 1:
         raise InputError("Y mixes strings with other labels; labels must be of one kind.")
     return np.array(sorted(found))

@@ -11,7 +11,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.graphs import check_graphs, edge_tokens, node_tokens, read_ends
-from blockwolfe.tasks.inputs import checked_mask, n_positions
+from blockwolfe.tasks.inputs import check_flags, checked_mask, n_positions
 from blockwolfe.tasks.labels import encode, find_classes, flatten
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
@@ -30,9 +30,11 @@ class LabellingTask(PartTask):
 
     def fit(self, X: Any, Y: Any) -> LabellingTask:
         """Learn labels, cost matrix and layout; trains nothing."""
+        check_flags(self, "bias")
         self.loss_ = self._checked_loss()
         flat, _ = flatten(Y)
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
+        self._check_classes()
         check_graphs(X, type(self).__name__)
         _, n_node_features = node_tokens(X, self.bias)
         _, offset = read_ends(X)
@@ -56,6 +58,9 @@ class LabellingTask(PartTask):
                 "maximised exactly; use 'hamming' (optionally Hamming(normalize=False))."
             )
         return loss
+
+    def _check_classes(self) -> None:
+        """Refuse label sets that the structure cannot do."""
 
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         """Refuse graphs that the structure cannot do."""

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import numbers
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.errors import InputError, OptionError
 
-__all__ = ["encode", "find", "find_classes", "flatten"]
+__all__ = ["encode", "find", "find_classes", "flatten", "given_classes"]
 
 
 def find_classes(flat: np.ndarray, n_labels: Any, labels: Any) -> np.ndarray:
     """The label set: given as `labels`, or 0..n_labels-1, or what occurs in the data."""
     if labels is not None:
-        if n_labels is not None and n_labels != len(labels):
-            raise OptionError(f"n_labels={n_labels} but {len(labels)} labels are given; give one.")
-        classes = np.array(list(labels))
-        if len(np.unique(classes)) != len(classes):
-            raise OptionError("labels has repeated entries; expected each label once.")
+        classes = given_classes(labels)
+        if n_labels is not None and n_labels != len(classes):
+            raise OptionError(f"n_labels={n_labels} but {len(classes)} labels are given; give one.")
         return classes
     if n_labels is not None:
         if isinstance(n_labels, bool) or not isinstance(n_labels, numbers.Integral) or n_labels < 1:
             raise OptionError(f"n_labels={n_labels!r} must be an integer >= 1.")
         return np.arange(int(n_labels))
     return np.unique(flat)
+
+
+def given_classes(labels: Any) -> np.ndarray:
+    """The option `labels` as an array.
+
+    >>> given_classes(["b", "a"])
+    array(['b', 'a'], dtype='<U1')
+    """
+    expected = "expected a list of at least one label, all strings or all integers"
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise OptionError(f"labels={labels!r}; {expected}.")
+    listed = list(labels)
+    are_strings = {isinstance(label, str) for label in listed}
+    are_plain = all(isinstance(k, (str, numbers.Real, np.bool_)) for k in listed)
+    if len(are_strings) != 1 or not are_plain:  # numpy makes strings of ["a", 1] without a word
+        raise OptionError(f"labels={reprlib.repr(listed)}; {expected}.")
+    classes = np.array(listed)
+    if len(np.unique(classes)) != len(classes):
+        raise OptionError("labels has repeated entries; expected each label once.")
+    return classes
 
 
 def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -75,20 +93,23 @@ def find(flat: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return order[at].astype(np.int32), ranked[at] == flat
 
 
-def encode(flat: np.ndarray, classes: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+def encode(
+    flat: np.ndarray, classes: np.ndarray, offset: np.ndarray | None = None, name: str = "Y"
+) -> np.ndarray:
     """Index of each label in `classes`; an unknown one is an error that says where it is."""
     codes, is_known = find(flat, classes)
     if not is_known.all():
         bad = int(np.flatnonzero(~is_known)[0])
-        raise InputError(f"{_place(bad, offset)} is {flat[bad].item()!r}, {_expectation(classes)}")
+        place = f"{name}{_place(bad, offset)}"
+        raise InputError(f"{place} is {flat[bad].item()!r}, {_expectation(classes)}")
     return codes
 
 
 def _place(position: int, offset: np.ndarray | None) -> str:
     if offset is None:
-        return f"Y[{position}]"
+        return f"[{position}]"
     i = int(np.searchsorted(offset, position, side="right")) - 1
-    return f"Y[{i}][{position - offset[i]}]"
+    return f"[{i}][{position - offset[i]}]"
 
 
 def _expectation(classes: np.ndarray) -> str:

@@ -12,7 +12,7 @@ from blockwolfe.data.links import Links
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures.links import all_links, check_links, check_shape
-from blockwolfe.tasks.inputs import tokens_of
+from blockwolfe.tasks.inputs import array_of, check_sparse, tokens_of
 
 __all__ = ["LinkRows", "read_links"]
 
@@ -36,15 +36,15 @@ def read_links(X: Any, bias: bool) -> LinkRows:
     width = _common_width(rows, np.flatnonzero(n_links))
     matrix = _stack(rows, bias) if rows else sp.csr_array((0, 0))
     return LinkRows(
-        tokens_of(matrix, n_links),
+        tokens_of(matrix, n_links, "link"),
         width + bias if rows else -1,
-        np.concatenate([ends for _, ends, _ in found]).astype(np.int32),
+        np.ascontiguousarray(np.concatenate([ends for _, ends, _ in found]), dtype=np.int32),
         np.array([shape for _, _, shape in found], dtype=np.int64),
     )
 
 
 def no_nodes(n: int) -> Tokens:
-    """No feature rows: in a matching only links have features."""
+    """No feature rows: in a matching and in a parse only links have features."""
     offset = np.zeros(n + 1, dtype=np.int64)
     empty = np.zeros(0, dtype=np.int32)
     return Tokens(np.zeros(1, dtype=np.int64), empty, np.zeros(0), offset)
@@ -59,13 +59,15 @@ def _read_one(x: Any, i: int) -> tuple[Any, np.ndarray, tuple[int, int]]:
     shape = check_shape(x.shape, f"X[{i}].shape")
     is_dense = x.links is None
     ends = all_links(shape) if is_dense else check_links(x.links, shape, f"X[{i}].links")
-    rows = sp.csr_array(x.features) if sp.issparse(x.features) else np.asarray(x.features)
+    name = f"X[{i}].features"
+    check_sparse(x.features, name)
+    rows = sp.csr_array(x.features) if sp.issparse(x.features) else array_of(x.features, name)
     if not len(ends) and not (rows.ndim == 2 and rows.shape[0]):
         return rows, ends, shape
     if rows.ndim != 2 or rows.shape[0] != len(ends) or rows.dtype.kind not in "biuf":
         raise InputError(
-            f"X[{i}].features has shape {rows.shape} and type {rows.dtype}; expected numbers of "
-            f"shape ({len(ends)}, n_features), a row per link."
+            f"{name} has shape {rows.shape} and type {rows.dtype}; expected numbers of shape "
+            f"({len(ends)}, n_features), a row per link."
         )
     if is_dense:
         return rows, ends, shape
@@ -84,12 +86,14 @@ def _common_width(rows: Sequence[Any], where: np.ndarray) -> int:
 
 
 def _stack(rows: Sequence[Any], bias: bool) -> sp.csr_array:
+    # as floats: duplicates are summed, and small integers would wrap round
+    rows = [row.astype(np.float64, copy=False) for row in rows]
     if any(sp.issparse(row) for row in rows):
         matrix = sp.csr_array(sp.vstack([sp.csr_array(row) for row in rows], format="csr"))
     else:
-        matrix = sp.csr_array(np.concatenate(rows).astype(np.float64, copy=False))
+        matrix = sp.csr_array(np.concatenate(rows))
     if bias:
         ones = np.ones((matrix.shape[0], 1))
         matrix = sp.csr_array(sp.hstack([matrix, ones], format="csr"))
     matrix.sum_duplicates()
-    return matrix.astype(np.float64)
+    return matrix

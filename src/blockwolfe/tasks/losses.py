@@ -5,6 +5,8 @@ L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero dia
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -147,10 +149,18 @@ def class_weights(class_weight: Any, classes: np.ndarray, labels: np.ndarray) ->
         weight = np.ones(len(classes))
         weight[present] = compute_class_weight("balanced", classes=present, y=labels)
         return weight
+    if not isinstance(class_weight, Mapping):
+        raise OptionError(
+            f"class_weight={class_weight!r}; expected None, 'balanced', or a dict from label to "
+            "the cost of missing it."
+        )
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
     if unknown:
         raise OptionError(f"class_weight has the label {unknown[0]!r}, which is not among {known}.")
+    for label, cost in class_weight.items():
+        if isinstance(cost, bool) or not isinstance(cost, numbers.Real):
+            raise OptionError(f"class_weight of {label!r} is {cost!r}; expected a number >= 0.")
     weight = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise InputError("class_weight has a negative, NaN or infinite weight; expected >= 0.")

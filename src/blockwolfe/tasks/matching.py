@@ -15,6 +15,7 @@ from blockwolfe.structures import augmenting_paths, matching
 from blockwolfe.structures.links import all_links
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.inputs import check_flags
 from blockwolfe.tasks.link_inputs import no_nodes, read_links
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
@@ -96,6 +97,7 @@ class Matching(PartTask):
         """Check options and learn the number of features; trains nothing."""
         self._option()
         self._check_costs()
+        check_flags(self, "normalize", "project_truth", "bias")
         width = read_links(X, self.bias).width
         if width < 0:
             raise InputError("no entry of X has a candidate link; there is nothing to learn.")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.inputs import table_tokens
+from blockwolfe.tasks.inputs import check_flags, table_tokens
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Multiclass"]
@@ -92,6 +92,9 @@ class Multiclass(SequenceTask):
 
     def _groups(self) -> dict[str, bool]:
         return {"bias": bool(self.bias), "first": False, "last": False, "transition": False}
+
+    def _check_options(self) -> None:
+        check_flags(self, "bias")
 
     def _single(self, x: Any) -> Any:
         return x.reshape(1, -1) if sp.issparse(x) else np.reshape(np.asarray(x), (1, -1))

@@ -15,7 +15,7 @@ from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut, subset, tree
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
-from blockwolfe.tasks.inputs import table_tokens, tokens_of
+from blockwolfe.tasks.inputs import check_flags, table_tokens, tokens_of
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
 from blockwolfe.tasks.label_sets import label_table, miss_weights, set_classes
 from blockwolfe.tasks.losses import ZeroOne, as_loss
@@ -79,13 +79,17 @@ def maximize_cut(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int,
     size = part_functions.augment(data, i)
     n_labels = data.columns.n_node_labels
     unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
+    is_exact = True
     for e in range(data.ends.shape[0]):
-        pairwise[e] *= 0.5
+        is_exact = is_exact and pairwise[e] >= 0.0
+        pairwise[e] = 0.5 * max(pairwise[e], 0.0)
         unary[data.ends[e, 0]] += pairwise[e]
         unary[data.ends[e, 1]] += pairwise[e]
     chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
     cut.maximize_into(unary, pairwise, data.ends, chosen, ints, data.floats)
-    return _finish(data, i, chosen, part, value)
+    found, loss = _finish(data, i, chosen, part, value)
+    # the task refuses such a w; whoever comes here past it shall not take the answer for a maximum
+    return found, loss if is_exact else np.nan
 
 
 @jit
@@ -212,6 +216,7 @@ class Multilabel(PartTask):
         self._prepare()
 
     def _check_options(self) -> None:
+        check_flags(self, "bias", "attractive")
         if self.pair_features not in ("constant", "x"):
             raise unknown_option("pair_features", self.pair_features, ("constant", "x"))
         if self.search not in ("exact", "local"):
@@ -283,8 +288,6 @@ class Multilabel(PartTask):
 
     def _rows(self, X: Any) -> tuple[Any, int]:
         """X as a CSR matrix, checked, and its number of columns."""
-        if isinstance(X, (list, tuple)) and len(X) and sp.issparse(X[0]):
-            X = sp.vstack([x.reshape(1, -1) for x in X], format="csr")
         tokens, n_columns = table_tokens(X)
         shape = (len(tokens.offset) - 1, n_columns)
         return sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape), n_columns

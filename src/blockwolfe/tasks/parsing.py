@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from blockwolfe.compiled import jit
 from blockwolfe.data.arcs import Arcs, ArcVectorizer
@@ -16,7 +16,8 @@ from blockwolfe.structures import spanning_tree
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
-from blockwolfe.tasks.inputs import sequence_tokens
+from blockwolfe.tasks.inputs import array_of, n_positions, sequence_tokens
+from blockwolfe.tasks.link_inputs import no_nodes
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
@@ -80,10 +81,10 @@ class SpanningTree(PartTask):
     def fit(self, X: Any, Y: Any) -> SpanningTree:
         """Learn the vocabulary of arcs; trains nothing."""
         self.loss_ = self._checked_loss()
-        heads = _check_trees(Y, X)
+        has_arcs, heads = _has_arcs(X), _check_trees(Y, X)
         self.vectorizer_ = None
         self.keys_, self.tags_, self.reach_ = np.zeros(0), np.zeros(0), np.zeros(0)
-        if _has_arcs(X):
+        if has_arcs:
             n_features = _read_features(X)[1]
         else:
             made = ArcVectorizer(self.min_count, self.prune).fit(X, heads)
@@ -121,7 +122,8 @@ class SpanningTree(PartTask):
                     f"X has {n_features} features of arcs, but the model has "
                     f"{self.layout_.n_edge_features}, as in training."
                 )
-            ends = np.concatenate([_checked_arcs(x, i) for i, x in enumerate(X)])
+            listed = [_checked_arcs(x, i) for i, x in enumerate(X)]
+            ends = np.ascontiguousarray(np.concatenate(listed))
             n_words = np.array([x.n_words for x in X], dtype=np.int64)
         else:
             table = self.vectorizer_.table(X)
@@ -129,7 +131,7 @@ class SpanningTree(PartTask):
             ones = np.ones(len(table.indices))
             edge = Tokens(table.indptr, table.indices, ones, table.offset)
         size = np.ascontiguousarray(np.stack([n_words, n_words], axis=1))
-        return GraphInput(_no_nodes(len(X)), edge, ends, size, np.zeros(0, dtype=np.bool_))
+        return GraphInput(no_nodes(len(X)), edge, ends, size, np.zeros(0, dtype=np.bool_))
 
     def _corners(self, Y: Any, given: GraphInput) -> Corners:
         """The arc of every word, in the order of words."""
@@ -194,12 +196,6 @@ class SpanningTree(PartTask):
         return spanning_tree.maximize(scores)
 
 
-def _no_nodes(n: int) -> Tokens:
-    """Words have no parts of their own, only arcs have."""
-    nothing = np.zeros(0, dtype=np.int32)
-    return Tokens(np.zeros(1, np.int64), nothing, np.zeros(0), np.zeros(n + 1, dtype=np.int64))
-
-
 def _has_arcs(X: Sequence[Any]) -> bool:
     if not len(X):
         raise InputError("X is empty; expected at least one sentence.")
@@ -210,23 +206,26 @@ def _has_arcs(X: Sequence[Any]) -> bool:
             f"X[{i}] is a {type(X[i]).__name__} and X[0] is a {type(X[0]).__name__}; expected "
             "Arcs for all sentences, or lists of words for all."
         )
+    for i, x in enumerate(X if has_arcs[0] else ()):
+        if isinstance(x.n_words, bool) or not isinstance(x.n_words, numbers.Integral):
+            raise InputError(f"X[{i}].n_words is {x.n_words!r}; expected an integer.")
     return has_arcs[0]
 
 
 def _read_features(X: Sequence[Arcs]) -> tuple[Tokens, int]:
     for i, x in enumerate(X):
-        n_rows = x.features.shape[0] if sp.issparse(x.features) else len(x.features)
-        if n_rows != len(x.arcs):
+        n_rows = n_positions(x.features, f"X[{i}].features")
+        n_arcs = n_positions(x.arcs, f"X[{i}].arcs")
+        if n_rows != n_arcs:
             raise InputError(
-                f"X[{i}] has {len(x.arcs)} arcs and {n_rows} rows of features; expected a row "
-                "per arc."
+                f"X[{i}] has {n_arcs} arcs and {n_rows} rows of features; expected a row per arc."
             )
-    return sequence_tokens([x.features for x in X])
+    return sequence_tokens([x.features for x in X], "arc", ".features")
 
 
 def _checked_arcs(x: Arcs, i: int) -> np.ndarray:
     """Arcs as (n_arcs, 2) of int32, each once, of which a single-rooted tree can be made."""
-    arcs, n_words = np.asarray(x.arcs), x.n_words
+    arcs, n_words = array_of(x.arcs, f"X[{i}].arcs"), x.n_words
     if arcs.ndim != 2 or arcs.shape[1] != 2 or arcs.dtype.kind not in "iu":
         raise InputError(
             f"X[{i}].arcs has shape {arcs.shape} and type {arcs.dtype}; expected integers of shape "
@@ -252,7 +251,7 @@ def _checked_arcs(x: Arcs, i: int) -> np.ndarray:
         raise InputError(f"X[{i}].arcs: {error} (An arc that is not listed is forbidden.)") from (
             error
         )
-    return arcs.astype(np.int32)
+    return np.ascontiguousarray(arcs, dtype=np.int32)
 
 
 def _check_trees(Y: Any, X: Any) -> list[np.ndarray]:

@@ -313,7 +313,8 @@ class Pose(BaseEstimator):
                 raise InputError(
                     f"{name}[{i}] has shape {one.shape}; expected ({self.n_joints_}, 2 or 3)."
                 )
-        return np.stack([one[:, :2] for one in joints])
+        # (as floats: differences of unsigned integers wrap round)
+        return np.stack([one[:, :2] for one in joints]).astype(np.float64)
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """L(y, y_hat)."""

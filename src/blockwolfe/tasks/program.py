@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import program
+from blockwolfe.tasks.inputs import check_sparse
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.part_task import PartLayout
 
@@ -67,6 +68,7 @@ class ProgramInput:
 
 
 def _matrix(given: Any, name: str, shape: str) -> Any:
+    check_sparse(given, f"ProgramInput: {name}")
     try:
         matrix = sp.csr_array(given) if sp.issparse(given) else np.asarray(given)
     except ValueError as error:

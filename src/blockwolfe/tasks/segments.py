@@ -138,15 +138,10 @@ class Segments(PartTask):
     def _coded(self, y: Any, i: int, n: int | None = None) -> np.ndarray:
         """Segments as (begin, end, code) rows, checked to cover the sequence."""
         triples = _triples(y, i)
-        codes = encode(np.array([label for _, _, label in triples]), self.classes_)
+        labels = np.array([label for _, _, label in triples])
+        codes = encode(labels, self.classes_, name=f"Y[{i}]")
         rows = np.array([(b, e, k) for (b, e, _), k in zip(triples, codes, strict=True)])
         for s, (begin, end, _) in enumerate(rows):
-            before = rows[s - 1, 1] if s else 0
-            if begin != before or end <= begin:
-                raise InputError(
-                    f"Y[{i}][{s}] covers {begin}..{end}; expected a segment that begins at "
-                    f"{before} and ends after that: segments follow each other without gaps."
-                )
             if end - begin > self.longest_:
                 raise InputError(
                     f"Y[{i}][{s}] has {end - begin} positions; max_length is {self.longest_}. "
@@ -208,10 +203,10 @@ class Segments(PartTask):
 
     def _loss(self, y: Any, y_hat: Any, i: int) -> float:
         rows = []
-        for name in (y, y_hat):
-            triples = _triples(name, i)
+        for given, name in ((y, "Y"), (y_hat, "Y_hat")):
+            triples = _triples(given, i, name)
             code, is_known = find(np.array([label for _, _, label in triples]), self.classes_)
-            code = np.where(is_known, code, -1 - (name is y))
+            code = np.where(is_known, code, -1 - (name == "Y"))
             rows.append(np.array([(b, e, k) for (b, e, _), k in zip(triples, code, strict=True)]))
         if rows[0][-1, 1] != rows[1][-1, 1]:
             raise InputError(f"Y[{i}] and Y_hat[{i}] differ in their numbers of positions.")
@@ -245,16 +240,31 @@ class Segments(PartTask):
         return found
 
 
-def _triples(y: Any, i: int) -> list[tuple[int, int, Any]]:
-    """One output as (begin, end, label) triples."""
+def _whole(number: Any) -> int:
+    """An integer, also where it is written 2.0 or is a scalar of numpy."""
+    if int(number) != number:
+        raise ValueError(f"{number!r} is no integer")
+    return int(number)
+
+
+def _triples(y: Any, i: int, name: str = "Y") -> list[tuple[int, int, Any]]:
+    """One output as (begin, end, label) triples, which follow each other from 0 without gaps."""
     try:
-        triples = [(int(begin), int(end), label) for begin, end, label in y]
-    except (TypeError, ValueError) as error:
+        triples = [(_whole(begin), _whole(end), label) for begin, end, label in y]
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"Y[{i}] is {y!r}; expected a list of segments (begin, end, label), end exclusive."
+            f"{name}[{i}] is {y!r}; expected a list of segments (begin, end, label), end exclusive."
         ) from error
     if not triples:
-        raise InputError(f"Y[{i}] is empty; every sequence needs at least one segment.")
+        raise InputError(f"{name}[{i}] is empty; every sequence needs at least one segment.")
+    before = 0
+    for s, (begin, end, _) in enumerate(triples):
+        if begin != before or end <= begin:
+            raise InputError(
+                f"{name}[{i}][{s}] covers {begin}..{end}; expected a segment that begins at "
+                f"{before} and ends after that: segments follow each other without gaps."
+            )
+        before = end
     return triples
 
 

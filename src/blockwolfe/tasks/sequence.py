@@ -84,6 +84,10 @@ class SequenceTask(BaseEstimator):
         """Which groups of weights exist (see `Layout`)."""
         raise NotImplementedError
 
+    def _check_options(self) -> None:
+        """Refuse options of a wrong kind."""
+        raise NotImplementedError
+
     def _checked_loss(self) -> Loss:
         return as_loss(self.task_loss)
 
@@ -91,6 +95,7 @@ class SequenceTask(BaseEstimator):
 
     def fit(self, X: Any, Y: Any) -> SequenceTask:
         """Learn labels, vocabulary and cost matrix; trains nothing."""
+        self._check_options()
         self.loss_ = self._checked_loss()
         flat, _ = self._flat_labels(Y)
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
@@ -151,7 +156,9 @@ class SequenceTask(BaseEstimator):
         return prepared if prepared is not None and known is X else self._tokens(X)
 
     def _data(self, X: Any, Y: Any = None) -> SequenceData:
-        tokens, n_features, allowed = self._take_prepared(X)
+        # What `fit` has read is for training alone: X may be changed in place before it is asked
+        # about.
+        tokens, n_features, allowed = self._tokens(X) if Y is None else self._take_prepared(X)
         self._check_n_features(n_features)
         n_labels = len(self.classes_)
         length = np.diff(tokens.offset)

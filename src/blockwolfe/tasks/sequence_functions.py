@@ -57,7 +57,7 @@ def decode(layout: Any, w: Any, unary: Any, allowed: Any, best: Any, path: Any) 
         chain.maximize_into(unary, weights.reshape(n_labels, n_labels), best, path)
     else:
         for t in range(n_positions):
-            path[t] = choice.maximize(unary[t])
+            path[t] = choice.best_label(unary[t])
 
 
 @jit

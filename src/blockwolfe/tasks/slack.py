@@ -22,7 +22,7 @@ from blockwolfe.compiled import jit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
-from blockwolfe.tasks.inputs import tokens_of
+from blockwolfe.tasks.inputs import n_examples, positional, tokens_of
 from blockwolfe.tasks.part_functions import PartData
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
@@ -81,7 +81,7 @@ class SlackRescaling(BaseEstimator):
             raise OptionError(f"max_outputs={limit!r} must be an integer >= 1.")
         has_fit = callable(getattr(self.task, "fit", None))
         self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
-        for i in range(len(Y)):
+        for i in range(n_examples(X, Y)):
             self._check_number(X[i], i)
         return self
 
@@ -145,7 +145,7 @@ class SlackRescaling(BaseEstimator):
         """Best outputs for all of X at w, by the task."""
         if callable(getattr(self._inner, "predict", None)):
             return self._inner.predict(X, w)
-        return [self.decode(x, w) for x in X]
+        return [self.decode(x, w) for x in positional(X)]
 
     def outputs(self, x: Any) -> Iterable[Any]:
         """Every output of x."""

@@ -50,9 +50,11 @@ class Arrays(Format):
                 arrays.get(f"X_{part}") for part in ("data", "indices", "indptr", "shape")
             )
             try:
-                return sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+                matrix.check_format(full_check=True)  # (indices inside of the shape)
             except (TypeError, ValueError) as error:
                 raise InputError(f"{source.name}: X_... is no CSR matrix ({error}).") from error
+            return matrix
         X = arrays.get("X")
         if X is None or X.ndim != 2:
             raise _missing("X", "a row of features per position", arrays, source)

@@ -12,6 +12,7 @@ import numpy as np
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
 from blockwolfe.data.graphs import Graph
 from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.errors import InputError
 
 __all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
 
@@ -75,7 +76,7 @@ class JSONLines(Format):
                 raise source.wrong_line(number, line, f"a JSON object ({error})") from error
             wanted = self._keys(item if isinstance(item, dict) else {})
             needed = wanted if labelled else wanted[:-1]
-            if not isinstance(item, dict) or any(key not in item for key in needed):
+            if not isinstance(item, dict) or any(item.get(key) is None for key in needed):
                 keys = " and ".join(f'"{key}"' for key in needed)
                 raise source.wrong_line(number, line, f"a JSON object with {keys}")
             found.append(item)
@@ -122,7 +123,19 @@ class LabelSetLines(JSONLines):
 
     def _examples(self, objects: list[dict[str, Any]]) -> Examples:
         read = super()._examples(objects)
-        return replace(read, Y=None if read.Y is None else [set(y) for y in read.Y])
+        if read.Y is None:
+            return read
+        return replace(read, Y=[_label_set(labels, i) for i, labels in enumerate(read.Y)])
+
+
+def _label_set(labels: Any, i: int) -> set[Any]:
+    is_list = isinstance(labels, list) and all(isinstance(k, (str, int, float)) for k in labels)
+    if not is_list:  # (a string would become a set of letters)
+        raise InputError(
+            f'"labels" of example {i} is {labels!r}; expected a list of labels, as in '
+            '["beach", "sunset"].'
+        )
+    return set(labels)
 
 
 def _plain(output: Any) -> Any:

@@ -15,7 +15,7 @@ from blockwolfe.errors import InputError
 
 __all__ = ["LabelSetRows", "SVMLight"]
 
-_ROW = "label index:value ..., with indices >= 1 that increase"
+_ROW = "label index:value ..., with indices from 1 to 2147483647 that increase"
 
 
 class _Rows(NamedTuple):
@@ -122,7 +122,7 @@ def _parsed(source: Source, has_sets: bool) -> _Rows:
         before = 0
         for pair in pairs[1:] if has_group else pairs:
             index, value = _pair(pair)
-            if index <= before:
+            if not before < index < 2**31:
                 raise source.wrong_line(number, line.strip(), f"{_ROW} (found {pair!r})")
             rows.indices.append(index - 1)
             rows.values.append(value)
