@@ -299,6 +299,7 @@ DATASETS = {
         "graph",
         "snakes on grids, eleven labels",
         folder="snakes",
+        options={"binary": False},
     ),
     "scene": DatasetEntry(
         "blockwolfe.datasets:load_scene",
