@@ -97,7 +97,10 @@ _UNREADABLE = (
 
 
 def _check_header(path: Path, kind: Kind, header: Any) -> None:
-    if not isinstance(header, dict) or header.get("format") != kind.format:
+    found = str(header.get("format")) if isinstance(header, dict) else ""
+    if found != kind.format and found.startswith("blockwolfe-"):
+        raise ModelFileError(f"{path} is a {found.replace('-', ' ')}, not a {kind.noun}.")
+    if found != kind.format:
         raise ModelFileError(f"{path} is an npz file but not a blockwolfe {kind.noun}.")
     if not isinstance(header.get("version"), int) or header["version"] > kind.version:
         raise ModelFileError(

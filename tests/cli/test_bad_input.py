@@ -61,7 +61,7 @@ def test_malformed_files(inside, tmp_path, task, name, content, message):
 def test_unknown_label_at_evaluation(trained, tmp_path):
     (tmp_path / "new.txt").write_text(columns(2).replace("B-VP", "B-XP"))
     done = program("evaluate", trained.model, tmp_path / "new.txt", "--json")
-    assert "2 labels that the model does not know ('B-XP')" in only_line(done, status=0)
+    assert "the model does not know the labels 'B-XP'" in only_line(done, status=0)
     assert json.loads(done.stdout)["accuracy"] == pytest.approx(5 / 6)
 
 
@@ -215,3 +215,50 @@ def test_other_files_as_models(inside, corpus, tmp_path):
         inside("predict", tmp_path / "text.npz", corpus / "raw.txt")
     )
     assert "does not exist" in only_line(inside("inspect", tmp_path / "none.npz"))
+
+
+def test_no_output_is_written_over_an_input(inside, trained, corpus, tmp_path):
+    data, model = tmp_path / "data.txt", tmp_path / "model.npz"
+    data.write_bytes((corpus / "train.txt").read_bytes())
+    model.write_bytes(trained.model.read_bytes())
+    before = data.read_bytes(), model.read_bytes()
+    for command in (
+        ["train", "chain", data, "-o", data],
+        ["train", "chain", data, "-o", model, "--checkpoint", model],
+        ["train", "chain", data, "-o", model, "--held-out", model],
+        ["path", "chain", data, "-o", data],
+        ["path", "chain", data, "-o", tmp_path / "p.png", "--plot", tmp_path / "p.png"],
+        ["report", model, "-o", model],
+        ["predict", model, data, "-o", data],
+        ["predict", model, data, "-o", model],
+    ):
+        assert "would be written over" in only_line(inside(*command))
+    assert (data.read_bytes(), model.read_bytes()) == before
+
+
+def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
+    data, path = corpus / "train.txt", tmp_path / "p.npz"
+    for command, words in (
+        (["evaluate", trained.model, data, "--format", "jsonl"], "this model reads columns"),
+        (["train", "parsing", data, "-o", path], "looks like columns, which this task does not"),
+        (["path", "chain", data, "-o", path, "--plot", tmp_path / "p.foo"], "must end in one of"),
+        (["inspect", trained.model, "--top", "-3"], "--top"),
+        (["train", "chain", data, "-o", path, "--cv", "99"], "cv=99 must be from 2 to the number"),
+    ):
+        assert words in only_line(inside(*command))
+    assert not path.exists()
+    assert inside("path", "chain", data, "-o", path, "--lam-min", "1").returncode == 0
+    assert "a report is about one model" in only_line(
+        inside("report", path, "-o", tmp_path / "r.html")
+    )
+
+
+def test_ctrl_c_before_there_is_anything_to_keep(inside, corpus, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("blockwolfe.path.cv.solve_path", interrupted)
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", "--cv", "2")
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1] == "blockwolfe: interrupted; nothing was written."
+    assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ import typer
 
 import blockwolfe
 from blockwolfe.cli import check, data, explore, inspect, predict, train
-from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note
+from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note, told
 
 __all__ = ["app", "main"]
 
@@ -67,7 +67,7 @@ def program(
     \b
     Examples:
       blockwolfe demo
-      blockwolfe train chain train.txt.gz -o chunker.npz --lam 1e-3 --min-count 3
+      blockwolfe train chain train.txt.gz -o chunker.npz --lam 0.01 --tol 0.02 --min-count 3
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe predict chunker.npz new.txt
       blockwolfe inspect chunker.npz
@@ -91,16 +91,19 @@ def main() -> None:
 def run(arguments: list[str], is_debug: bool = False) -> int:
     """Run one command; the exit status. Errors are one line on standard error."""
     warnings.showwarning = _show_warning
+    told.clear()
     try:
         command: Any = typer.main.get_command(app)
         status = command.main(arguments, prog_name="blockwolfe", standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED and not any(text.startswith("interrupted") for text in told):
+            note("interrupted; nothing was written.")  # before there was anything to keep
         return status if isinstance(status, int) else OK
     except BrokenPipeError:  # the reader has gone away: `| head`
         _forget_output()
         return NOT_REACHED
     except (KeyboardInterrupt, typer.Abort):
-        note("interrupted.")
+        note("interrupted; nothing was written.")
         return INTERRUPTED
     except Exception as error:
         if is_debug:

@@ -84,9 +84,10 @@ def describe(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> 
     measures = ("examples", "positions", "shortest", "mean_length", "longest", "n_features")
     rows = [[m.replace("_", " "), *(s.get(m, "-") for s in splits.values())] for m in measures]
     first = next(iter(splits.values()))
+    labels = dict.fromkeys(label for split in splits.values() for label in split["labels"])
     shown = [table(f"{name}: {first['description']}", ("", *splits), rows)]
     counted = [(label, *(s["labels"].get(label, 0) for s in splits.values()))
-               for label in first["labels"]]  # fmt: skip
+               for label in labels]  # fmt: skip
     if counted:
         shown.append(table("Labels", ("label", *splits), counted))
     show(json, {"name": name, "task": entry.task, "splits": splits}, *shown)

@@ -72,9 +72,9 @@ def path(
     from blockwolfe.path.solve import solve_path
     from blockwolfe.report.paths import PathDisplay
 
-    for file in (output, plot):
-        if file is not None:
-            check_output(file)
+    check_output(output, plot, held_out, *data)
+    if plot is not None:
+        _check_picture(plot)
     problem, reader, examples = _problem(task, data, set, format, template, min_count)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     found = solve_path(
@@ -160,7 +160,6 @@ def compare(
     """
     import sys
 
-    from blockwolfe.cli.files import check_output
     from blockwolfe.compare_methods import compare as run_all
     from blockwolfe.errors import OptionError
     from blockwolfe.methods.settings import as_method
@@ -174,7 +173,7 @@ def compare(
     except ValueError as error:
         raise OptionError(f"targets={targets!r} must be numbers with commas between.") from error
     if plot is not None:
-        check_output(plot)
+        _check_picture(plot, *data)
     problem, _, _ = _problem(task, data, set, format, template, min_count)
     found = run_all(
         problem, 1.0 / len(problem) if lam is None else lam, chosen, budget=budget,
@@ -199,12 +198,22 @@ def _problem(
     return Problem(made, examples.X, examples.Y), reader, examples
 
 
-def _draw(figure: Any, file: str) -> None:
+def _check_picture(file: str, *others: str) -> None:
+    """Refuse a picture that cannot be made, before any work is done."""
+    from blockwolfe.cli.files import check_output
     from blockwolfe.errors import InputError
 
+    check_output(file, *others)
     try:
         import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
     except ImportError as error:
         raise InputError("pictures need matplotlib: pip install 'blockwolfe[plot]'") from error
     matplotlib.use("Agg")
+    valid = sorted(FigureCanvasAgg.get_supported_filetypes())
+    if file.rpartition(".")[2].lower() not in valid:
+        raise InputError(f"plot: {file} must end in one of .{', .'.join(valid)}.")
+
+
+def _draw(figure: Any, file: str) -> None:
     figure().savefig(file, dpi=110)

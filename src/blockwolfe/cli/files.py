@@ -15,6 +15,7 @@ from blockwolfe.data.formats.base import Examples, Format, Source, read_source
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = [
+    "check_apart",
     "check_output",
     "load_model",
     "read_later",
@@ -86,6 +87,8 @@ def load_model(
     svm = _load(path, lam)
     packed = svm.extra_.get("input")
     _, entry = task_of_model(svm)
+    if packed is not None and name not in (None, packed["format"]):
+        raise OptionError(f"--format {name}: this model reads {packed['format']}; leave it out.")
     if packed is not None:
         return svm, unpacked_reader(entry, packed)
     # saved from Python: a format that learns nothing will do
@@ -132,8 +135,16 @@ def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
     return reader
 
 
-def check_output(path: str) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
+def check_apart(path: str, *others: str | None) -> None:
+    """Refuse an output that is one of the other files of a command."""
+    for other in others:
+        if other is not None and Path(other).resolve() == Path(path).resolve():
+            raise InputError(f"{path} would be written over {other}; name another file.")
+
+
+def check_output(path: str, *others: str | None) -> None:
+    """Refuse an output that cannot be written, or is one of the `others`, before any work."""
+    check_apart(path, *others)
     file = Path(path)
     folder = file.parent
     if not folder.is_dir():

@@ -19,7 +19,7 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.
 ModelOrPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
 ]
-Top = Annotated[int, typer.Option(help="How many weights to show.")]
+Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
 Train = Annotated[str | None, typer.Option(metavar="DATA", help="The data of training.")]
 HeldOut = Annotated[str | None, typer.Option(metavar="DATA", help="Other data.")]
 Report = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page.")]
@@ -148,10 +148,17 @@ def report(
       blockwolfe report chunker.npz -o report.html
       blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
     """
+    from blockwolfe.archive import is_kind
     from blockwolfe.cli.files import check_output, load_model, read_later
+    from blockwolfe.errors import InputError
+    from blockwolfe.path.result import PATH
     from blockwolfe.report.html import write_report
 
-    check_output(output)
+    check_output(output, model, train, held_out)
+    if is_kind(FilePath(model), PATH):
+        raise InputError(
+            f"{model} is a path; a report is about one model: train it at the lambda you want."
+        )
     svm, reader = load_model(model, train or held_out or "dataset:", None)
     pairs = {}
     for name, data in (("train", train), ("held_out", held_out)):

@@ -43,9 +43,11 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
     """
-    from blockwolfe.cli.files import load_model, read_later, write_lines
+    from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
     from blockwolfe.errors import InputError
 
+    if output is not None and output != "-":
+        check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
     outputs = _named(svm, svm.predict(examples.X))
@@ -121,8 +123,8 @@ def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
     if unknown:
         names = ", ".join(repr(label) for label in list(dict.fromkeys(unknown))[:5])
         note(
-            f"warning: {data} has {len(unknown)} labels that the model does not know "
-            f"({names}); they count as missed."
+            f"warning: the model does not know the labels {names}, which {data} has "
+            f"{len(unknown)} times; they count as missed."
         )
 
 

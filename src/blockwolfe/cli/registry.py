@@ -95,6 +95,12 @@ def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
     for name in valid:
         if plain.endswith(FORMATS[name].suffixes):
             return name
+    for name, entry in FORMATS.items():
+        if plain.endswith(entry.suffixes):
+            raise InputError(
+                f"{path} looks like {name}, which this task does not read; it reads "
+                f"{', '.join(valid)}. If the name misleads, say --format."
+            )
     raise InputError(
         f"the format of {path} cannot be told from its name; say --format "
         f"{', '.join(valid[:-1])}{' or ' if valid[1:] else ''}{valid[-1]}."

@@ -8,7 +8,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["BROKEN", "INTERRUPTED", "NOT_REACHED", "OK", "WRONG", "note", "plain", "show", "table"]
+__all__ = [
+    "BROKEN",
+    "INTERRUPTED",
+    "NOT_REACHED",
+    "OK",
+    "WRONG",
+    "note",
+    "plain",
+    "show",
+    "table",
+    "told",
+]
 
 # Exit codes.
 OK = 0
@@ -18,8 +29,12 @@ BROKEN = 3  # a fault of blockwolfe itself
 INTERRUPTED = 130
 
 
+told: list[str] = []  # notes so far
+
+
 def note(text: str) -> None:
     """One line on standard error."""
+    told.append(text)
     print(f"blockwolfe: {' '.join(text.split())}", file=sys.stderr, flush=True)
 
 

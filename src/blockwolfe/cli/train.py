@@ -79,7 +79,7 @@ def train(
 
     \b
     Examples:
-      blockwolfe train chain train.txt.gz -o chunker.npz --lam 1e-3 --min-count 3
+      blockwolfe train chain train.txt.gz -o chunker.npz --lam 0.01 --tol 0.02 --min-count 3
       blockwolfe train chain ner.txt -o ner.npz --template 'w[0]; w[-1],w[0]; w[0].suffix3'
       blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 5 --tol 0.01
       blockwolfe train chain train.txt -o tagger.npz --path --held-out dev.txt
@@ -92,7 +92,7 @@ def train(
     from blockwolfe.cli.files import check_output, read_later, read_training
 
     entry = find_task(task)
-    check_output(output)
+    check_output(output, checkpoint, held_out, *data)
     shared = {
         "task": entry.make(set or (), min_count),
         "tol": tol,

@@ -45,11 +45,17 @@ def read_columns(
         width = width or len(row)
         if len(row) != width:
             raise InputError(
-                f"line {number}{where} is {content!r} with {len(row)} columns; expected {width}, "
+                f"line {number}{where} is {shortened(content)!r} with {len(row)} columns; "
+                f"expected {width}, "
                 "as on the lines before."
             )
         sentences[-1].append(row)
     return [sentence for sentence in sentences if sentence]
+
+
+def shortened(line: str) -> str:
+    """At most 80 characters of a line, for an error about it."""
+    return line if len(line) <= 80 else f"{line[:77]}..."
 
 
 def text_lines(content: bytes, path: Path) -> list[str]:

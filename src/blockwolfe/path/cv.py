@@ -165,6 +165,8 @@ class StructuredSVMCV(StructuredSVM):
         is_multiclass = isinstance(self._task(), Multiclass)
         n, cv = n_examples(y, y), self.cv
         if isinstance(cv, numbers.Integral):
+            if not 2 <= int(cv) <= n:
+                raise OptionError(f"cv={cv} must be from 2 to the number of examples, {n}.")
             kind = StratifiedKFold if is_multiclass else KFold
             seed = int(generator(self.random_state).integers(2**31))
             cv = kind(int(cv), shuffle=True, random_state=seed)

@@ -126,4 +126,5 @@ def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Ht
         )
         for i in order
     ]
-    return element("div", element("h3", "The largest losses"), *parts)
+    legend = element("p", "True outputs; where a prediction is wrong it is shown with ✗.")
+    return element("div", element("h3", "The largest losses"), legend, *parts)

@@ -94,11 +94,13 @@ class Result:
         """Name and value of what a summary says of the run."""
         certificate, counts = self.certificate, self.counts
         bounds = f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"
+        is_share = certificate.primal > 0.0 and certificate.gap >= 0.0
+        share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
         return [
             ("method", repr(self.method)),
             *([("choice", self.note)] if self.note else []),
             ("ending", f"{self.status.name}: {self.status.sentence}"),
-            ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g})"),
+            ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"),
             ("optimum", bounds),
             (
                 "work",

@@ -20,7 +20,7 @@ class Status(Enum):
     MAX_ORACLE_CALLS = "Stopped at max_oracle_calls before the gap reached tol."
     TIME_LIMIT = "Stopped at time_limit before the gap reached tol."
     STOPPED_BY_CALLBACK = "A callback asked to stop."
-    INTERRUPTED = "Interrupted from the keyboard; the state so far is kept and can be resumed."
+    INTERRUPTED = "Interrupted from the keyboard; what was reached is kept."
     STALLED = "No step gains any more: the gap is at the limit of precision or of the oracle."
     CACHE_FULL = "The active set needs more corners than the cache may hold."
     INEXACT_ORACLE = "The oracle is not exact, so the gap is an estimate and certifies nothing."

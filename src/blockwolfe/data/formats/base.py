@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.data.conll import text_lines
+from blockwolfe.data.conll import shortened, text_lines
 from blockwolfe.data.fetch import unpack
 from blockwolfe.errors import InputError
 
@@ -34,8 +34,9 @@ class Source(NamedTuple):
         >>> print(Source("a.txt", b"").wrong_line(3, "x y", "one word"))
         line 3 of a.txt is 'x y'; expected one word.
         """
-        shown = line if len(line) <= 80 else f"{line[:77]}..."
-        return InputError(f"line {number} of {self.name} is {shown!r}; expected {expected}.")
+        return InputError(
+            f"line {number} of {self.name} is {shortened(line)!r}; expected {expected}."
+        )
 
 
 def read_source(path: str) -> Source:

@@ -15,7 +15,10 @@ from blockwolfe.errors import InputError
 
 __all__ = ["LabelSetRows", "SVMLight"]
 
-_ROW = "label index:value ..., with indices from 1 to 2147483647 that increase"
+_ROW = (
+    "label index:value ..., with indices from 1 to 2147483647 that increase (scikit-learn writes "
+    "them with dump_svmlight_file(..., zero_based=False))"
+)
 
 
 class _Rows(NamedTuple):
