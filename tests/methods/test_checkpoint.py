@@ -476,9 +476,9 @@ def test_an_altered_file_is_refused(problems, written):
 def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(problems, written, tmp_path):
     X, Y = multiclass_data()
     bw.StructuredSVM(lam=LAM, tol=0.1).fit(X, Y).save(tmp_path / "model.npz")
-    with pytest.raises(bw.ModelFileError, match="not a blockwolfe checkpoint"):
+    with pytest.raises(bw.ModelFileError, match="is a blockwolfe model, not a checkpoint"):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=tmp_path / "model.npz")
-    with pytest.raises(bw.ModelFileError, match="not a blockwolfe model"):
+    with pytest.raises(bw.ModelFileError, match="is a blockwolfe checkpoint, not a model"):
         bw.load(written)
 
 
