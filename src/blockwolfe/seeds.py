@@ -14,10 +14,14 @@ __all__ = ["generator"]
 def generator(random_state: Any) -> np.random.Generator:
     """A generator from None, an integer, or a generator (numpy's old or new kind).
 
+    None asks numpy's global one, as scikit-learn does: `np.random.seed` makes a program repeatable.
+
     >>> generator(0).integers(10)
     np.int64(8)
     """
-    if isinstance(random_state, np.random.RandomState):
+    if random_state is None:
+        random_state = np.random.randint(2**31)  # noqa: NPY002 (the global one is meant)
+    elif isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
     try:
         return np.random.default_rng(random_state)

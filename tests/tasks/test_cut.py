@@ -140,6 +140,16 @@ def test_saved_models_predict_the_same(tmp_path):
     assert repr(loaded.task_) == repr(svm.task_)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_auto_does_not_dwell_on_blocks_with_stale_estimates(seed):
+    """Ten graphs share ten weights: every step changes the gaps of all."""
+    problem = bw.Problem(Cut(), *small_graphs(n=10))
+    uniform = bw.BCFW(sampling=bw.Uniform(), step=bw.Pairwise(), cache=bw.Cache(F=0.5))
+    options = {"lam": 0.1, "tol": 1e-2, "random_state": seed}
+    auto, plain = (bw.solve(problem, method=method, **options) for method in ("auto", uniform))
+    assert auto.trace[-1].passes < 3 * plain.trace[-1].passes
+
+
 def test_fixed_labels_are_kept_in_prediction():
     X, Y = small_graphs(n=10)
     svm = bw.StructuredSVM(Cut(), lam=0.1, tol=1e-2).fit(X, Y)

@@ -1,9 +1,10 @@
 """The automatic choice of a method: what the papers recommend, and what was measured.
 
-Gap sampling throughout. Frank-Wolfe steps in the first few passes: they keep w smooth, and a
-coarse gap is reached at once where the data are many. Pairwise steps from there on, over
-the corners kept so far, and with a cache unless the task's oracle is as cheap as looking at
-stored corners.
+Gap sampling throughout, but every third visit takes the blocks in turn: where few blocks share
+few weights, each step changes the gaps of all, and stale estimates would keep the visits to some.
+Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
+where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
+cache unless the task's oracle is as cheap as looking at stored corners.
 
 The first pass measures what an oracle call costs beside the rest of a visit. The measurement
 overrules what is known of the task only where it is clear: times are noisy, and the same seed
@@ -30,6 +31,7 @@ from blockwolfe.problem.workers import Workers
 
 __all__ = ["AutoEngine"]
 
+SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
@@ -46,7 +48,7 @@ class AutoEngine(BlockEngine):
     """A `BlockEngine` that chooses after the first pass, and once more after a few."""
 
     def __init__(self, run: Run, method: Auto, rng: np.random.Generator, workers: Workers) -> None:
-        first = BCFW(sampling=GapSampling(), step=FW(), averaging=method.averaging)
+        first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
         super().__init__(run, first, rng, workers)
         self.note = "first pass: measuring"
         self._oracle_share = np.nan  # of the time of a visit; not measured yet
