@@ -28,7 +28,7 @@ class Engine(ABC):
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
         if self.run.keeps_corners:
-            self.run.rebuild_means()
+            self.run.tidy()
         prepare(self.run.blocks, self.run.store(), self.run.work)
 
     @abstractmethod

@@ -9,6 +9,7 @@ import numpy as np
 from blockwolfe.compiled import call, jit
 from blockwolfe.methods.corners import Stock
 from blockwolfe.methods.line_search import Box
+from blockwolfe.methods.pruning import prune
 from blockwolfe.methods.rooms import (
     Pool,
     active_set,
@@ -130,7 +131,7 @@ class Run:
     ) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         if self.keeps_corners:
-            self.rebuild_means()
+            self.tidy()
         store = self.store(self.has_average)
         certificate, v, found = examine(self.blocks, store, self.lam, self.work, keep, workers)
         self.hinge = found.hinge
@@ -144,9 +145,10 @@ class Run:
             self.renew_gaps(found.answers.gap, own)
         return certificate, found
 
-    def rebuild_means(self) -> None:
-        """Means and ell from the weights of the corners, free of the rounding of many steps."""
+    def tidy(self) -> None:
+        """Means and ell without the rounding of many steps; corners out of use are dropped."""
         call(_rebuild_means, "means", self.stock, self.pool, self.weight, self.ell)
+        prune(self.pool, self.stock, self.blocks.truth.start, self.last_visit)
 
     def refresh(self, workers: Workers | None = None) -> None:
         """Renew the gap estimates of the iterate, where the certificate is of the average."""
