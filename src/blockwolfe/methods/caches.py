@@ -21,7 +21,8 @@ class Cache:
 
     A visit is a *hit*, and saves the oracle call, when the gap towards the best stored corner
     is at least ``max(F g_i, nu/n g)``, where g_i is the block's gap at its last oracle call
-    and g the last certified total gap.
+    and g the last certified total gap. Corners of weight zero that no visit has chosen for ten
+    passes are dropped at the next certificate.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from blockwolfe.compiled import jit
 
 __all__ = [
     "Stock",
+    "drop_idle",
     "find_corner",
     "insert_corner",
     "least_useful",
@@ -125,3 +126,14 @@ def least_useful(stock: Any, i: int) -> int:
         if stock.weight[row] == 0.0 and (found < 0 or stock.height[row] < stock.height[found]):
             found = row
     return found
+
+
+@jit
+def drop_idle(stock: Any, i: int, before: int) -> None:
+    """Corners of weight zero that were last moved to before that visit are gone."""
+    row = stock.start[i]
+    while row < stock.start[i] + stock.n_rows[i]:
+        if stock.weight[row] == 0.0 and stock.used_at[row] < before:
+            remove_corner(stock, i, row)
+        else:
+            row += 1

@@ -12,14 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from blockwolfe.compiled import jit
-from blockwolfe.methods.corners import remove_corner
 
 __all__ = [
     "AWAY",
     "FORWARD",
     "HEAVIEST",
     "PAIRWISE",
-    "drop_idle",
     "lay_direction",
     "longest_step",
     "move_block",
@@ -144,17 +142,6 @@ def move_weights(stock: Any, i: int, kind: int, rows: Any, gamma: float, is_drop
             for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
                 weight[row] = 1.0 if row == to else 0.0
     weight[away] = max(weight[away], 0.0)
-
-
-@jit
-def drop_idle(stock: Any, i: int) -> None:
-    """Without a cache a corner of weight zero is gone."""
-    row = stock.start[i]
-    while row < stock.start[i] + stock.n_rows[i]:
-        if stock.weight[row] == 0.0:
-            remove_corner(stock, i, row)
-        else:
-            row += 1
 
 
 @jit

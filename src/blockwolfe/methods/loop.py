@@ -24,8 +24,7 @@ from typing import Any
 from numba.extending import register_jitable
 
 from blockwolfe.compiled import jit
-from blockwolfe.methods.corners import rank_corners
-from blockwolfe.methods.directions import drop_idle
+from blockwolfe.methods.corners import drop_idle, rank_corners
 from blockwolfe.methods.rules import (
     CACHE_HITS,
     FROM_BATCH,
@@ -118,5 +117,5 @@ def visit_blocks(
             again = Target(row, 0, stock.loss[row], stock.height[row], True)
             take_step(rule, block, again, ranks, functions, data, run, work)
         if rule.keeps_corners and not rule.keeps_idle:
-            drop_idle(stock, i)
+            drop_idle(stock, i, run.tally[VISITS])
     return draws.block.shape[0]

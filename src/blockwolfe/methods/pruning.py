@@ -11,24 +11,13 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.compiled import call, jit
-from blockwolfe.methods.corners import Stock, remove_corner
+from blockwolfe.methods.corners import Stock, drop_idle
 from blockwolfe.methods.rooms import Pool
 
 __all__ = ["prune"]
 
 # Passes that a corner of weight zero may wait to be chosen while its block is visited.
 PATIENCE = 10
-
-
-@jit
-def _drop_unused(stock: Any, i: int, before: int) -> None:
-    """Corners of weight zero that were last moved to before that visit."""
-    row = stock.start[i]
-    while row < stock.start[i] + stock.n_rows[i]:
-        if stock.weight[row] == 0.0 and stock.used_at[row] < before:
-            remove_corner(stock, i, row)
-        else:
-            row += 1
 
 
 @jit
@@ -66,7 +55,7 @@ def _pack_parts(pool: Any, stock: Any, i: int, n_true: int, place: Any) -> None:
 def _prune(pool: Any, stock: Any, true_start: Any, last_visit: Any, place: Any) -> None:
     n_blocks = last_visit.shape[0]
     for i in range(n_blocks):
-        _drop_unused(stock, i, last_visit[i] - PATIENCE * n_blocks)
+        drop_idle(stock, i, last_visit[i] - PATIENCE * n_blocks)
         _pack_parts(pool, stock, i, true_start[i + 1] - true_start[i], place)
 
 
