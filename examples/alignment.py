@@ -71,6 +71,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
     parser.add_argument("--data-home", help="folder of the real data")
     options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
 
     text, X, Y, X_test, Y_test = load(options.small, options.data_home)
     vectorizer = bw.AlignmentVectorizer().fit(text)

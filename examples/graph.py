@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few seconds' worth")
     parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     n, side = (8, 8) if given.small else (40, 20)
     rng = np.random.default_rng(0)
     X, Y = zip(*[picture(side, rng) for _ in range(n + 5)], strict=True)

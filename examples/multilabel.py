@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("multilabel-output"))
     parser.add_argument("--data-home", help="folder that holds scene/scene.npz")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     (X, Y), (X_test, Y_test), names = load(given.small, given.data_home)
     for pairs in ("independent", "tree", "full"):
         task = bw.tasks.Multilabel(pairs, labels=names)
@@ -51,7 +52,6 @@ def main() -> None:
         )
     print(svm.certificate_)
     print("first test examples:", svm.task_.label_sets(guess[:3]))
-    given.output.mkdir(parents=True, exist_ok=True)
     display = bw.LabelPairsDisplay.from_model(svm, Y).plot()
     display.figure_.savefig(given.output / "label-pairs.png", dpi=150)
     print(f"picture: {given.output / 'label-pairs.png'}")

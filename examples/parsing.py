@@ -73,6 +73,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(), help="folder for the picture")
     parser.add_argument("--data-home", help="folder that has ud_ewt/")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     try:
         if given.small:
             raise bw.DataNotFoundError
@@ -92,7 +93,6 @@ def main() -> None:
     _, axes = plt.subplots(len(shown), 1, figsize=(11, 7), layout="constrained")
     for i, ax in zip(shown, axes, strict=True):
         bw.ParseDisplay.from_prediction(X_test[i], found[i], Y_test[i]).plot(ax)
-    given.output.mkdir(parents=True, exist_ok=True)
     plt.savefig(given.output / "parsing.png", dpi=120)
 
 

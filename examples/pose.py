@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("."), help="folder of the picture")
     parser.add_argument("--data-home", help="folder that holds lsp/lsp_joints.npz")
     options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
 
     train, test = load(options.small, options.data_home)
     task = bw.tasks.Pose(n_types=1 if options.small else 4)
@@ -59,7 +60,6 @@ def main() -> None:
             bw.PoseDisplay(test.X[k], guess[k], test.Y[k]).plot(row[k])
     axes[0, 1].set_title("highest score of each joint alone")
     axes[1, 1].set_title("the same maps, joints tied by a tree")
-    options.output.mkdir(parents=True, exist_ok=True)
     figure.savefig(options.output / "pose.png", dpi=120)
     print(f"wrote {options.output / 'pose.png'}")
 

@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few seconds")
     parser.add_argument("--output", type=Path, default=Path("program-output"))
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(0)
     taste = np.array([1.0, 1.0, -0.7, 0.5, 0.3, 0.0])
     n, m, tol = (8, 6, 0.2) if given.small else (80, 15, 0.02)
@@ -62,7 +63,6 @@ def main() -> None:
         f"articles on the wrong side, trained with the program: {1 - svm.score(X_test, Y_test):.4f}"
     )
     print(f"                            article by article:       {apart:.4f}")
-    given.output.mkdir(parents=True, exist_ok=True)
     wrong = [(y != z).sum() for y, z in zip(Y_test, svm.predict(X_test), strict=True)]
     worst = int(np.argmax(wrong))
     display = bw.SelectionDisplay.from_model(svm, X_test[worst], Y_test[worst], ROWS).plot()

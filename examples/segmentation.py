@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("."), help="folder of the picture")
     parser.add_argument("--data-home", default=os.environ.get("BLOCKWOLFE_DATA"))
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     try:
         train, test, lam = discs() if given.small else horses(given.data_home)
     except bw.DataNotFoundError as error:
@@ -69,7 +70,6 @@ def main() -> None:
         positions, shape = places(test, test.X[i])
         panels = {"truth": test.Y[i], "alone": guesses_alone[i], "with neighbours": guesses[i]}
         bw.SegmentationDisplay(positions, panels, shape).plot(row)
-    given.output.mkdir(parents=True, exist_ok=True)
     path = given.output / "segmentation.png"
     figure.savefig(path, dpi=120)
     print(f"wrote {path}")

@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few seconds' worth")
     parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     n, length = (20, 30) if given.small else (100, 60)
     rng = np.random.default_rng(0)
     X, Y = zip(*[signal(length, rng) for _ in range(n + 12)], strict=True)

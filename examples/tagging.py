@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
     parser.add_argument("--data-home", help="folder of the real data")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     X, Y, X_test, Y_test = load(given.small, given.data_home)
     svm = bw.StructuredSVM(bw.tasks.Chain(), lam=10.0 / len(X), tol=0.02, random_state=0)
     svm.fit(X, Y)

@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
     parser.add_argument("--data-home", help="folder of the real data")
     given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
     X, Y, words, n = load(given.small, given.data_home)
     alone = [bw.tasks.Graph(x.nodes, []) for x in X]  # the same nodes, each for itself
     for title, graphs in (("nodes alone", alone), ("with the tree", X)):
