@@ -209,3 +209,38 @@ def test_train_on_the_best_lambda_of_the_path(corpus, tmp_path, inside):
         refused = inside("train", *given, *more)
         assert refused.returncode == 2
         assert words in refused.stderr
+
+
+# -- reports --------------------------------------------------------------------------------------
+
+TREES = "\n".join(
+    "\n".join(f"{t}\t{form}\t_\t{tag}\t_\t_\t{head}\t_\t_\t_" for t, (form, tag, head) in rows)
+    + "\n"
+    for rows in (
+        [(1, ("birds", "NOUN", 2)), (2, ("fly", "VERB", 0))],
+        [(1, ("we", "PRON", 2)), (2, ("saw", "VERB", 0)), (3, ("it", "PRON", 2))],
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("cut", ["nodes are wrong", ">sky<"]),
+        ("tree", ["nodes are wrong", ">a<"]),
+        ("graph", ["nodes are wrong", ">c<"]),
+        ("alignment", ["the ↔ le", "sees book"]),
+        ("multilabel", [">beach</span>"]),
+        ("parsing", ["← fly", "← root"]),
+    ],
+)
+def test_reports_show_outputs_as_people_read_them(task, words, tmp_path, inside):
+    name, lines, _ = CASES.get(task, ("a.conllu", lambda: TREES, ""))
+    train, model, page = tmp_path / name, tmp_path / "model.npz", tmp_path / "report.html"
+    train.write_text(lines())
+    assert inside("train", task, train, "-o", model, *TRAIN, "-q").returncode == 0
+    done = inside("report", model, "-o", page, "--train", train, "--held-out", train)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    for word in words:
+        assert word in text

@@ -153,8 +153,8 @@ def test_parses_are_shown_word_by_word(tmp_path):
     Y = [[2, 3, 0], [2, 0]]
     svm = bw.StructuredSVM(bw.tasks.SpanningTree(), lam=0.1, tol=1e-3).fit(X, Y)
     text, drawn = report(svm, tmp_path, train=(X, Y), held_out=(X, [[3, 3, 0], [2, 0]]))
-    assert '<span class="word">the</span><span class="label">3</span>' in text
-    assert "✗ 2" in text
+    assert '<span class="word">the</span><span class="label">← sat</span>' in text
+    assert "✗ cat" in text
     assert "confusion" not in drawn
 
 

@@ -11,9 +11,9 @@ from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, number
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
-from blockwolfe.report.examples import outputs_of
 from blockwolfe.report.outputs import has_labels, inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table
+from blockwolfe.report.structured import example_of
 from blockwolfe.tasks.inputs import positional
 from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.multilabel import Multilabel
@@ -49,7 +49,7 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
     if isinstance(inner_task(svm.task_), Multilabel):
         content.append(_scores(_set_scores(svm.task_.classes_, Y, Y_hat)))
     outputs = readable(svm.task_, Y), readable(svm.task_, Y_hat)
-    content.append(_worst(shown, *outputs, losses, names))
+    content.append(_worst(svm.task_, shown, *outputs, losses, names))
     page.section("errors", "Errors on held-out data", *content)
 
 
@@ -113,7 +113,7 @@ def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
     return np.sort(np.argsort(-mistakes, kind="stable")[:MOST_LABELS])
 
 
-def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
+def _worst(task: Any, shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
     order = [int(i) for i in np.argsort(-losses, kind="stable")[:N_WORST] if losses[i] > 0]
     if not order:
         return element("p", "No example has a mistake.")
@@ -121,10 +121,10 @@ def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Ht
         element(
             "div",
             element("p", f"Example {i}: loss {number(float(losses[i]))}"),
-            outputs_of(shown[i], Y[i], Y_hat[i], names),
+            example_of(task, shown[i], Y[i], Y_hat[i], names),
             class_="example",
         )
         for i in order
     ]
-    legend = element("p", "True outputs; where a prediction is wrong it is shown with ✗.")
+    legend = element("p", "True outputs; what is wrong is marked with ✗.")
     return element("div", element("h3", "The largest losses"), legend, *parts)

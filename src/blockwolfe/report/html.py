@@ -21,10 +21,10 @@ from blockwolfe.markup import Html, element, number, table
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.analysis import error_section
 from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
-from blockwolfe.report.examples import outputs_of
 from blockwolfe.report.gaps import BlockGapsDisplay
 from blockwolfe.report.outputs import inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table, scrolling
+from blockwolfe.report.structured import example_of
 from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
 from blockwolfe.report.weight_names import largest_weights
 from blockwolfe.report.words import certificate_text, run_facts
@@ -173,14 +173,14 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
                 f"Example {i}: block gap {number(gaps.gaps[i])} ({100 * gaps.share(i):.2g} % of "
                 f"the gap), loss {number(float(losses[k]))}",
             ),
-            outputs_of(shown[k], Y[k], Y_hat[k], names),
+            example_of(svm.task_, shown[k], Y[k], Y_hat[k], names),
             class_="example",
         )
         for k, i in enumerate(hardest)
     ]
     text = (
         "The gap is a sum over the training examples. These have the largest shares: on them "
-        "further training would change most. Where a prediction is wrong it is shown with ✗."
+        "further training would change most. What is wrong is marked with ✗."
     )
     page.section("hardest", "Hardest training examples", element("p", text), *parts)
 
