@@ -223,18 +223,18 @@ TREES = "\n".join(
 )
 
 
-@pytest.mark.parametrize(
-    ("task", "words"),
-    [
-        ("cut", ["nodes are wrong", ">sky<"]),
-        ("tree", ["nodes are wrong", ">a<"]),
-        ("graph", ["nodes are wrong", ">c<"]),
-        ("alignment", ["the ↔ le", "sees book"]),
-        ("multilabel", [">beach</span>"]),
-        ("parsing", ["← fly", "← root"]),
-    ],
-)
-def test_reports_show_outputs_as_people_read_them(task, words, tmp_path, inside):
+REPORTS = {
+    "cut": ["nodes are wrong", ">sky<", "mean IoU", "IoU of sky", "labels right"],
+    "tree": ["nodes are wrong", ">a<", "mean IoU"],
+    "graph": ["nodes are wrong", ">c<", "mean IoU"],
+    "alignment": ["the ↔ le", "sees book", "alignment error rate (AER)"],
+    "multilabel": [">beach</span>", "exact match", "labels wrong (Hamming)"],
+    "parsing": ["← fly", "← root", "attachment score (UAS)", "child tag="],
+}
+
+
+@pytest.mark.parametrize("task", REPORTS)
+def test_reports_show_outputs_and_measures_as_people_read_them(task, tmp_path, inside):
     name, lines, _ = CASES.get(task, ("a.conllu", lambda: TREES, ""))
     train, model, page = tmp_path / name, tmp_path / "model.npz", tmp_path / "report.html"
     train.write_text(lines())
@@ -242,5 +242,29 @@ def test_reports_show_outputs_as_people_read_them(task, words, tmp_path, inside)
     done = inside("report", model, "-o", page, "--train", train, "--held-out", train)
     assert done.returncode == 0, done.stderr
     text = page.read_text()
-    for word in words:
+    for word in REPORTS[task]:
         assert word in text
+    assert "IoU of a" not in text  # (of two labels only)
+
+
+def test_hashed_features_have_names_without_their_data(tmp_path, inside):
+    (tmp_path / "a.conllu").write_text(TREES)
+    model = tmp_path / "m.npz"
+    assert inside("train", "parsing", tmp_path / "a.conllu", "-o", model, "-q").returncode == 0
+    assert "child tag=NOUN" in inside("inspect", model).stdout
+
+
+def test_nodes_with_named_features(tmp_path, inside):
+    lines = [json.loads(line) for line in graph_lines().splitlines()]
+    for line in lines:
+        line["nodes"] = [{"blue": a, "green": b, "seen": True} for a, b in line["nodes"]]
+    file, model = tmp_path / "a.jsonl", tmp_path / "m.npz"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert inside("train", "graph", file, "-o", model, *TRAIN, "-q").returncode == 0
+    shown = inside("inspect", model).stdout
+    assert "blue : sky" in shown
+    assert "constant : " in shown
+    scores = json.loads(inside("evaluate", model, file, "--json").stdout)
+    assert scores["accuracy"] > 0.9
+    first = json.loads(inside("predict", model, file).stdout.splitlines()[0])
+    assert first["nodes"] == lines[0]["nodes"]

@@ -18,6 +18,7 @@ __all__ = [
     "check_apart",
     "check_output",
     "load_model",
+    "names_of_features",
     "read_later",
     "read_template",
     "read_training",
@@ -133,6 +134,14 @@ def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
     reader: Format = entry.reader(packed["format"], min_count=packed["min_count"])
     reader.unpack(packed)
     return reader
+
+
+def names_of_features(svm: Any, reader: Format | None) -> Any:
+    """Names of the features of a model, as far as its file has them."""
+    named = svm.extra_.get("names")
+    if named is not None:
+        return {int(column): name for column, name in named.items()}
+    return None if reader is None else reader.feature_names
 
 
 def check_apart(path: str, *others: str | None) -> None:

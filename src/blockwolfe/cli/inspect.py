@@ -53,12 +53,12 @@ def inspect(
 
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
-    from blockwolfe.cli.files import unpacked_reader
+    from blockwolfe.cli.files import names_of_features, unpacked_reader
     from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)
     given = svm.extra_.get("input", {})
-    names = unpacked_reader(entry, given).feature_names if given else None
+    names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
     transitions = _transition_table(svm)
     certificate = svm.certificate_
@@ -149,7 +149,7 @@ def report(
       blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
     """
     from blockwolfe.archive import is_kind
-    from blockwolfe.cli.files import check_output, load_model, read_later
+    from blockwolfe.cli.files import check_output, load_model, names_of_features, read_later
     from blockwolfe.errors import InputError
     from blockwolfe.path.result import PATH
     from blockwolfe.report.html import write_report
@@ -164,7 +164,8 @@ def report(
     for name, data in (("train", train), ("held_out", held_out)):
         read = None if data is None else read_later(reader, data, labelled=True)
         pairs[name] = None if read is None else (read.X, read.Y, reader.shown(read))
-    about = {"command": svm.extra_.get("command"), "feature_names": reader.feature_names}
+    names = names_of_features(svm, reader)
+    about = {"command": svm.extra_.get("command"), "feature_names": names}
     write_report(output, svm, **pairs, **about)
     size = FilePath(output).stat().st_size
     show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")

@@ -16,6 +16,8 @@ from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, tab
 
 __all__ = ["train"]
 
+_NAMED = 200  # weights whose names are kept with the model, where names are not part of it
+
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file.")]
 Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
 C = Annotated[float | None, typer.Option("--C", help="The same as C = 1/(lam n).")]
@@ -90,6 +92,7 @@ def train(
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
     from blockwolfe.cli.files import check_output, read_later, read_training
+    from blockwolfe.report.weight_names import hashed_names
 
     entry = find_task(task)
     check_output(output, checkpoint, held_out, *data)
@@ -118,7 +121,9 @@ def train(
     if path:
         svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
     _fit(svm, examples, other, is_quiet, tol)
-    _save(svm, output, {"input": reader.packed(), "command": _command()})
+    names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
+    about = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
+    _save(svm, output, {"input": reader.packed(), "command": _command(), **about})
     _show(svm, task, output, quiet, json)
     return _ending(svm, output, checkpoint)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.conll import chunk_f1
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, number
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
+from blockwolfe.report.measures import measures_of
 from blockwolfe.report.outputs import has_labels, inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table
 from blockwolfe.report.structured import example_of
@@ -22,6 +22,15 @@ __all__ = ["error_section"]
 
 MOST_LABELS = 40  # in the heat map
 N_WORST = 5
+_TWO = 2  # labels, of which each may have its intersection over union
+
+_SAID = {"accuracy", "sequence_accuracy", "complete"}  # by other numbers of the section
+_SHORT = {
+    "unlabelled_attachment_score": "attachment score (UAS)",
+    "alignment_error_rate": "alignment error rate (AER)",
+    "hamming_loss": "labels wrong (Hamming)",
+    "f1": "F1",
+}
 
 
 def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> None:
@@ -39,10 +48,7 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
         confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=svm.task_.classes_)
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
-        if _is_bio(confusion.labels):
-            chunks = chunk_f1([list(map(str, y)) for y in Y], [list(map(str, y)) for y in Y_hat])
-            precise = f"precision {chunks.precision:.4f}, recall {chunks.recall:.4f}"
-            numbers.append(("chunk F1", f"{chunks.f1:.4f} ({precise})"))
+    numbers += _measures(measures_of(svm.task_, Y, Y_hat))
     content: list[object] = [facts(numbers)]
     if confusion is not None:
         content.append(_confusion_part(page, confusion))
@@ -53,10 +59,18 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
     page.section("errors", "Errors on held-out data", *content)
 
 
-def _is_bio(labels: list[Any]) -> bool:
-    """Whether labels are tags of chunks: O, B-..., I-..., with at least one B."""
-    heads = {str(label).partition("-")[0] for label in labels}
-    return all(isinstance(label, str) for label in labels) and "B" in heads and heads <= set("BIO")
+def _measures(found: dict[str, float]) -> list[tuple[str, str]]:
+    """What is usual for the task, without what the other numbers say already."""
+    if "chunk_f1" in found:
+        precision, recall = found["chunk_precision"], found["chunk_recall"]
+        text = f"{found['chunk_f1']:.4f} (precision {precision:.4f}, recall {recall:.4f})"
+        return [("chunk F1", text)]
+    n_labels = sum(name.startswith("iou_of_") for name in found)
+    return [
+        (_SHORT.get(name, name.replace("_", " ").replace("iou", "IoU")), f"{value:.4f}")
+        for name, value in found.items()
+        if name not in _SAID and (n_labels <= _TWO or not name.startswith("iou_of_"))
+    ]
 
 
 def _confusion_part(page: Page, confusion: ConfusionDisplay) -> Html:

@@ -117,7 +117,7 @@ def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any, names: An
         error_section(page, svm, held_out, names)
     if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
         _hardest_section(page, svm, train, names)
-    _weights_section(page, svm, names)
+    _weights_section(page, svm, names, held_out if train is None else train)
     _settings_section(page, svm, command)
     return page
 
@@ -185,7 +185,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
     page.section("hardest", "Hardest training examples", element("p", text), *parts)
 
 
-def _weights_section(page: Page, svm: StructuredSVM, names: Any) -> None:
+def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> None:
     content: list[Html] = []
     if has_transitions(svm):
         transitions = TransitionsDisplay.from_estimator(svm)
@@ -210,7 +210,8 @@ def _weights_section(page: Page, svm: StructuredSVM, names: Any) -> None:
         }
         content.append(page.figure("pairs", spec))
     rows: list[tuple[object, ...]] = [
-        (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm, names=names)
+        (w.group, w.feature, w.label, number(w.value))
+        for w in largest_weights(svm, names=names, data=data)
     ]
     largest = named_table(rows, ("group", "feature", "label", "weight"), "Largest weights")
     content.append(element("div", element("h3", "Largest weights"), largest))

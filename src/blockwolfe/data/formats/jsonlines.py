@@ -37,24 +37,36 @@ class JSONLines(Format):
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""
         objects = [item for source in sources for item in self._objects(source, labelled=True)]
-        first = self._input(objects[0])
-        if not self.is_sequence and isinstance(first, (dict, list)) and not _is_numbers(first):
-            made = TokenVectorizer(self.min_count).fit([[self._input(item)] for item in objects])
+        rows = self._rows(objects)
+        first = rows[0][0] if rows and rows[0] else None
+        if isinstance(first, (dict, list)) and not _is_numbers(first):
+            made = TokenVectorizer(self.min_count).fit(rows)
             self.names = np.array(made.feature_names_)
         return self._examples(objects)
+
+    def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
+        """Rows of features that may have names, for each object."""
+        return [] if self.is_sequence else [[self._input(item)] for item in objects]
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file."""
         return self._examples(self._objects(source, labelled))
 
     def _examples(self, objects: list[dict[str, Any]]) -> Examples:
-        X: Any = [self._input(item) for item in objects]
-        if self.names is not None:
-            vectorizer = TokenVectorizer.from_names(self.names.tolist())
-            X = np.concatenate([row.toarray() for row in vectorizer.transform([[x] for x in X])])
+        X = self._inputs(objects)
         Y = [item.get(self._keys(item)[-1]) for item in objects]
         has_all = all(y is not None for y in Y)
         return Examples(X, Y if has_all else None, objects)
+
+    def _inputs(self, objects: list[dict[str, Any]]) -> Any:
+        if self.names is None:
+            return [self._input(item) for item in objects]
+        return np.concatenate([row.toarray() for row in self._numbered(objects)])
+
+    def _numbered(self, objects: list[dict[str, Any]]) -> list[Any]:
+        """Rows with the names of training, as sparse matrices."""
+        made = TokenVectorizer.from_names(self.names.tolist())
+        return made.transform(self._rows(objects))
 
     def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
         """What an object must have: its input, and last its output."""
@@ -90,12 +102,14 @@ class JSONLines(Format):
 
     @property
     def feature_names(self) -> Any:
-        """Names of the features of single rows."""
+        """Names of the features of single rows or nodes."""
         return None if self.names is None else self.names.tolist()
 
 
 class GraphLines(JSONLines):
     """Objects with "nodes", "edges" and "labels", and "edge_features" where edges have them.
+
+    A node is a list of numbers, or a dict of features, or a list of names.
 
     >>> line = b'{"nodes": [[0.5], [2.0]], "edges": [[0, 1]], "labels": ["sky", "field"]}'
     >>> examples = GraphLines().learn([Source("a.jsonl", line)])
@@ -108,6 +122,15 @@ class GraphLines(JSONLines):
 
     def _input(self, item: dict[str, Any]) -> Graph:
         return Graph(item["nodes"], item["edges"], item.get("edge_features"))
+
+    def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
+        return [item["nodes"] for item in objects]
+
+    def _inputs(self, objects: list[dict[str, Any]]) -> Any:
+        X = [self._input(item) for item in objects]
+        if self.names is None:
+            return X
+        return [replace(x, nodes=rows) for x, rows in zip(X, self._numbered(objects), strict=True)]
 
 
 class LabelSetLines(JSONLines):
