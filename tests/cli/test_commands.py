@@ -203,6 +203,17 @@ def test_budget_that_ends_first(inside, corpus, tmp_path):
     assert load(tmp_path / "m.npz").certificate_.gap > 1e-9
 
 
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_quiet_is_quiet_while_compiling_too(quiet, inside, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("blockwolfe.compiled.SLOW_COMPILATION_SECONDS", 0.0)
+    options = ["-o", tmp_path / "m.npz", "--lam", "0.1", "--tol", "0.1", *quiet]
+    done = inside("train", "chain", corpus / "train.txt", *options)
+    assert done.returncode == 0, done.stderr
+    assert ("compiling" in done.stderr) == (not quiet)
+    assert bool(done.stdout) == (not quiet)
+    assert not quiet or not done.stderr
+
+
 def test_other_formats(inside, tmp_path):
     rng = np.random.default_rng(0)
     rows = [

@@ -92,6 +92,7 @@ def train(
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
     from blockwolfe.cli.files import check_output, read_later, read_training
+    from blockwolfe.compiled import silent_compilation
     from blockwolfe.report.weight_names import hashed_names
 
     entry = find_task(task)
@@ -118,9 +119,10 @@ def train(
     reader, examples = read_training(entry, data, format, template, min_count)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     is_quiet = quiet or json
-    if path:
-        svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
-    _fit(svm, examples, other, is_quiet, tol)
+    with silent_compilation(quiet):
+        if path:
+            svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
+        _fit(svm, examples, other, is_quiet, tol)
     names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
     about = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
     _save(svm, output, {"input": reader.packed(), "command": _command(), **about})
