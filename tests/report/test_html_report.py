@@ -76,6 +76,10 @@ def test_chosen_lambda(tmp_path):
     np.testing.assert_allclose(drawn["lambdas"]["series"][0]["values"], svm.scores_.mean(axis=0))
     assert "transitions" not in drawn
     assert "2 values of lambda were scored on 2 folds" in text
+    svm.save(tmp_path / "m.npz")
+    loaded = bw.load(tmp_path / "m.npz")
+    (tmp_path / "m.npz").unlink()
+    assert report(loaded, tmp_path)[1]["lambdas"] == drawn["lambdas"]
 
 
 def test_names_of_columns_are_shown(tmp_path):

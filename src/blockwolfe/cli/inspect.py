@@ -9,11 +9,12 @@ import typer
 
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
-from blockwolfe.cli.showing import OK, show, table
+from blockwolfe.cli.showing import OK, chosen_text, show, table
 
 __all__ = ["inspect", "report"]
 
 _MOST_LABELS = 12  # of which the whole table of transitions is shown
+_MOST_LAMS = 10
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
 ModelOrPath = Annotated[
@@ -54,6 +55,7 @@ def inspect(
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
     from blockwolfe.cli.files import names_of_features, unpacked_reader
+    from blockwolfe.path.scores import LambdaScores
     from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)
@@ -79,8 +81,17 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "weights": [{"name": n, "weight": w} for n, w in weights],
         "transitions": None if transitions is None else transitions[1],
         "command": svm.extra_.get("command"),
+        "cross_validation": None,
     }
-    shown = [table(model, ("", ""), _facts(numbers, certificate))]
+    facts, scores = _facts(numbers, certificate), LambdaScores.of(svm)
+    shown = []
+    if scores is not None:
+        told = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
+        numbers["cross_validation"] = {**told, "folds": scores.n_folds}
+        facts.append(("cross-validation", chosen_text(scores, svm.lam_)))
+        title, rows = _score_table(scores, svm.lam_)
+        shown.append(table(title, ("lam", "mean score", "standard error", ""), rows))
+    shown.insert(0, table(model, ("", ""), facts))
     shown.append(table("Largest weights", ("weight", "name"), [(w, n) for n, w in weights]))
     if transitions is not None:
         shown.append(_transitions(*transitions, top))
@@ -106,6 +117,20 @@ def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
     if numbers["command"]:
         facts.append(("made by", numbers["command"]))
     return facts
+
+
+def _score_table(scores: Any, lam: float) -> tuple[str, list[Any]]:
+    """Title and rows of the lambdas that were scored; of many, the best and the chosen one."""
+    order = (-scores.mean).argsort(kind="stable")
+    shown = sorted({*order[:_MOST_LAMS].tolist(), int(abs(scores.lams - lam).argmin())})
+    title = "Cross-validation"
+    if len(shown) < len(scores.lams):
+        title += f" (the best {_MOST_LAMS} of {len(scores.lams)} lambdas)"
+    return title, [
+        (float(scores.lams[k]), float(scores.mean[k]), float(scores.error[k]),
+         "← chosen" if scores.lams[k] == lam else "")
+        for k in shown
+    ]  # fmt: skip
 
 
 def _transition_table(svm: Any) -> tuple[list[str], Any] | None:

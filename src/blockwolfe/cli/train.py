@@ -12,7 +12,7 @@ import typer
 
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import find_task
-from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, table
+from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, chosen_text, note, show, table
 
 __all__ = ["train"]
 
@@ -93,7 +93,6 @@ def train(
     """
     from blockwolfe.cli.files import check_output, read_later, read_training
     from blockwolfe.compiled import silent_compilation
-    from blockwolfe.report.weight_names import hashed_names
 
     entry = find_task(task)
     check_output(output, checkpoint, held_out, *data)
@@ -123,9 +122,7 @@ def train(
         if path:
             svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
         _fit(svm, examples, other, is_quiet, tol)
-    names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
-    about = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
-    _save(svm, output, {"input": reader.packed(), "command": _command(), **about})
+    _save(svm, output, {"input": reader.packed(), "command": _command(), **_learned(svm, examples)})
     _show(svm, task, output, quiet, json)
     return _ending(svm, output, checkpoint)
 
@@ -214,6 +211,17 @@ def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool, tol: float) -> Non
         svm.fit(examples.X, examples.Y, held_out=held_out)
 
 
+def _learned(svm: Any, examples: Any) -> dict[str, Any]:
+    """What only training can tell: names of hashed features, scores of other lambdas."""
+    from blockwolfe.path.scores import LambdaScores
+    from blockwolfe.report.weight_names import hashed_names
+
+    names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
+    named = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
+    scores = LambdaScores.of(svm)
+    return named if scores is None else named | scores.packed()
+
+
 def _save(svm: Any, output: str, extra: dict[str, Any]) -> None:
     from blockwolfe.errors import InputError
     from blockwolfe.store import save
@@ -245,6 +253,7 @@ class _Trained:
 
 
 def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
+    from blockwolfe.path.scores import LambdaScores
     from blockwolfe.results.summary import summary_rows
 
     result, certificate = svm.result_, svm.certificate_
@@ -270,10 +279,10 @@ def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
         "held_out_loss": svm.trace_[-1].held_out_loss,
     }
     rows = [*summary_rows(result, _Trained(svm.task_, n, d)), ("model", output)]
-    if hasattr(svm, "lams_"):
-        numbers |= {"lams": svm.lams_, "scores": svm.scores_.mean(axis=0)}
-        chosen = f"lam = {svm.lam_:.6g} of {len(svm.lams_)}, score {svm.best_score_:.4f}"
-        rows.insert(2, ("cross-validation", f"{chosen} on {len(svm.scores_)} folds"))
+    scores = LambdaScores.of(svm)
+    if scores is not None:
+        numbers |= {"lams": scores.lams, "scores": scores.mean}
+        rows.insert(2, ("cross-validation", chosen_text(scores, svm.lam_)))
     if json or not quiet:
         show(json, numbers, table("", ("", ""), rows))
 

@@ -18,6 +18,7 @@ from blockwolfe.errors import InputError
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.files import check_folder, write_atomically
 from blockwolfe.markup import Html, element, number, table
+from blockwolfe.path.scores import LambdaScores
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.analysis import error_section
 from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
@@ -111,8 +112,9 @@ def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any, names: An
     page = Page(title, subtitle, "This file is complete in itself and loads nothing.")
     page.section("summary", "Summary", facts(run_facts(svm)), certificate_text(svm))
     _convergence_section(page, svm)
-    if hasattr(svm, "scores_") and hasattr(svm, "lams_"):
-        _lambda_section(page, svm)
+    scores = LambdaScores.of(svm)
+    if scores is not None:
+        _lambda_section(page, scores, svm.lam_)
     if held_out is not None:
         error_section(page, svm, held_out, names)
     if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
@@ -149,12 +151,12 @@ def _convergence_section(page: Page, svm: StructuredSVM) -> None:
     page.section("convergence", "Convergence", choice, curves, details)
 
 
-def _lambda_section(page: Page, svm: Any) -> None:
+def _lambda_section(page: Page, scores: LambdaScores, lam: float) -> None:
     text = (
-        f"{len(svm.lams_)} values of lambda were scored on {len(svm.scores_)} folds; "
-        f"{number(svm.lam_)} was chosen, with a mean score of {number(svm.best_score_)}."
+        f"{len(scores.lams)} values of lambda were scored on {scores.n_folds} folds; "
+        f"{number(lam)} was chosen, with a mean score of {number(scores.at(lam))}."
     )
-    figure = page.figure("lambdas", lambda_figure(svm))
+    figure = page.figure("lambdas", lambda_figure(scores))
     page.section("lambda", "Choice of lambda", element("p", text), figure)
 
 
