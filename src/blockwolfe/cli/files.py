@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ __all__ = [
     "check_apart",
     "check_output",
     "load_model",
+    "located",
     "names_of_features",
     "read_later",
     "read_template",
@@ -79,6 +82,18 @@ def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     if path.startswith(_DATASET):
         return reader.prepare(_load_dataset(path))
     return reader.read(read_source(path), labelled=labelled)
+
+
+@contextmanager
+def located(examples: Examples) -> Iterator[None]:
+    """Put the place of an example before errors that name it by its number, as in ``X[3]``."""
+    try:
+        yield
+    except InputError as error:
+        named = re.search(r"\b[XY]\[(\d+)\]", str(error))
+        if named is None or examples.places is None or int(named[1]) >= len(examples.places):
+            raise
+        raise InputError(f"{examples.places[int(named[1])]}: {error}") from error
 
 
 def load_model(

@@ -1,4 +1,4 @@
-"""``blockwolfe inspect`` and ``blockwolfe report``."""
+"""``blockwolfe inspect``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, chosen_text, show, table
 
-__all__ = ["inspect", "report"]
+__all__ = ["inspect"]
 
 _MOST_LABELS = 12  # of which the whole table of transitions is shown
 _MOST_LAMS = 10
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
 ModelOrPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
 ]
 Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
-Train = Annotated[str | None, typer.Option(metavar="DATA", help="The data of training.")]
-HeldOut = Annotated[str | None, typer.Option(metavar="DATA", help="Other data.")]
-Report = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page.")]
 
 
 def inspect(
@@ -156,42 +152,3 @@ def _transitions(labels: list[str], weights: Any, top: int) -> Any:
         a, b = divmod(int(j), len(labels))
         rows.append([f"{weights[a, b]:.3f}", f"{labels[a]} → {labels[b]}"])
     return table("Most and least wanted transitions", ("weight", "from → to"), rows)
-
-
-def report(
-    model: Model,
-    output: Report,
-    train: Train = None,
-    held_out: HeldOut = None,
-    json: o.Json = False,
-    config: o.Config = None,
-) -> int:
-    """Write a page about a model and the run that made it: certificate, convergence, errors.
-
-    \b
-    Examples:
-      blockwolfe report chunker.npz -o report.html
-      blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
-    """
-    from blockwolfe.archive import is_kind
-    from blockwolfe.cli.files import check_output, load_model, names_of_features, read_later
-    from blockwolfe.errors import InputError
-    from blockwolfe.path.result import PATH
-    from blockwolfe.report.html import write_report
-
-    check_output(output, model, train, held_out)
-    if is_kind(FilePath(model), PATH):
-        raise InputError(
-            f"{model} is a path; a report is about one model: train it at the lambda you want."
-        )
-    svm, reader = load_model(model, train or held_out or "dataset:", None)
-    pairs = {}
-    for name, data in (("train", train), ("held_out", held_out)):
-        read = None if data is None else read_later(reader, data, labelled=True)
-        pairs[name] = None if read is None else (read.X, read.Y, reader.shown(read))
-    names = names_of_features(svm, reader)
-    about = {"command": svm.extra_.get("command"), "feature_names": names}
-    write_report(output, svm, **pairs, **about)
-    size = FilePath(output).stat().st_size
-    show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")
-    return OK

@@ -43,7 +43,7 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
     """
-    from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
+    from blockwolfe.cli.files import check_apart, load_model, located, read_later, write_lines
     from blockwolfe.errors import InputError
     from blockwolfe.report.outputs import readable
 
@@ -51,7 +51,8 @@ def predict(
         check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
-    outputs = readable(svm.task_, svm.predict(examples.X))
+    with located(examples):
+        outputs = readable(svm.task_, svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
     except BrokenPipeError:
@@ -81,7 +82,7 @@ def evaluate(
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
     """
-    from blockwolfe.cli.files import load_model, read_later
+    from blockwolfe.cli.files import load_model, located, read_later
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
     from blockwolfe.report.measures import measures_of
@@ -91,9 +92,10 @@ def evaluate(
     examples = read_later(reader, data, labelled=True)
     if examples.Y is None:
         raise InputError(f"{data} has no outputs to compare with.")
-    outputs = svm.predict(examples.X)
     _tell_of_unknown_labels(svm, examples.Y, data)
-    loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+    with located(examples):
+        outputs = svm.predict(examples.X)
+        loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
     scores = {"task_loss": loss, **measures_of(svm.task_, examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -202,13 +203,28 @@ def _single(
 
 def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool, tol: float) -> None:
     from blockwolfe.cli.progress import TrainingProgress
-    from blockwolfe.errors import NotCertifiedWarning
+    from blockwolfe.errors import InputError, NotCertifiedWarning
 
     with TrainingProgress(tol, is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
         svm.callbacks, svm._on_fold = (progress,), progress.folds
         held_out = None if other is None else (other.X, other.Y)
-        svm.fit(examples.X, examples.Y, held_out=held_out)
+        try:
+            svm.fit(examples.X, examples.Y, held_out=held_out)
+        except InputError:
+            _locate(svm.task, examples, other)
+            raise
+
+
+def _locate(task: Any, examples: Any, other: Any) -> None:
+    """Make an error again where it is clear which data it numbers: not those of a fold."""
+    from blockwolfe.cli.files import located
+    from blockwolfe.problem.problem import Problem
+
+    for some in (examples, other):
+        if some is not None:
+            with located(some):
+                Problem(deepcopy(task), some.X, some.Y)
 
 
 def _learned(svm: Any, examples: Any) -> dict[str, Any]:

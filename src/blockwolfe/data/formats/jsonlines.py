@@ -17,6 +17,9 @@ from blockwolfe.errors import InputError
 __all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
 
 
+_Placed = tuple[str, dict[str, Any]]  # where an object was found, and the object
+
+
 class JSONLines(Format):
     r"""Objects with "tokens" and "labels"; of single rows, with "features" and "label".
 
@@ -36,13 +39,13 @@ class JSONLines(Format):
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""
-        objects = [item for source in sources for item in self._objects(source, labelled=True)]
-        rows = self._rows(objects)
+        found = [pair for source in sources for pair in self._objects(source, labelled=True)]
+        rows = self._rows([item for _, item in found])
         first = rows[0][0] if rows and rows[0] else None
         if isinstance(first, (dict, list)) and not _is_numbers(first):
             made = TokenVectorizer(self.min_count).fit(rows)
             self.names = np.array(made.feature_names_)
-        return self._examples(objects)
+        return self._examples(found)
 
     def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
         """Rows of features that may have names, for each object."""
@@ -52,11 +55,12 @@ class JSONLines(Format):
         """Read a file."""
         return self._examples(self._objects(source, labelled))
 
-    def _examples(self, objects: list[dict[str, Any]]) -> Examples:
+    def _examples(self, found: list[_Placed]) -> Examples:
+        places, objects = [place for place, _ in found], [item for _, item in found]
         X = self._inputs(objects)
         Y = [item.get(self._keys(item)[-1]) for item in objects]
         has_all = all(y is not None for y in Y)
-        return Examples(X, Y if has_all else None, objects)
+        return Examples(X, Y if has_all else None, objects, places)
 
     def _inputs(self, objects: list[dict[str, Any]]) -> Any:
         if self.names is None:
@@ -77,7 +81,7 @@ class JSONLines(Format):
     def _input(self, item: dict[str, Any]) -> Any:
         return item[self._keys(item)[0]]
 
-    def _objects(self, source: Source, labelled: bool) -> list[dict[str, Any]]:
+    def _objects(self, source: Source, labelled: bool) -> list[_Placed]:
         found = []
         for number, line in enumerate(source.lines(), start=1):
             if not line.strip():
@@ -91,7 +95,7 @@ class JSONLines(Format):
             if not isinstance(item, dict) or any(item.get(key) is None for key in needed):
                 keys = " and ".join(f'"{key}"' for key in needed)
                 raise source.wrong_line(number, line, f"a JSON object with {keys}")
-            found.append(item)
+            found.append((source.place(number), item))
         check_any(found, source, "examples")
         return found
 
@@ -144,18 +148,19 @@ class LabelSetLines(JSONLines):
     def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
         return "features", "labels"
 
-    def _examples(self, objects: list[dict[str, Any]]) -> Examples:
-        read = super()._examples(objects)
+    def _examples(self, found: list[_Placed]) -> Examples:
+        read = super()._examples(found)
         if read.Y is None:
             return read
-        return replace(read, Y=[_label_set(labels, i) for i, labels in enumerate(read.Y)])
+        both = zip(read.Y, read.places or (), strict=True)
+        return replace(read, Y=[_label_set(labels, place) for labels, place in both])
 
 
-def _label_set(labels: Any, i: int) -> set[Any]:
+def _label_set(labels: Any, place: str) -> set[Any]:
     is_list = isinstance(labels, list) and all(isinstance(k, (str, int, float)) for k in labels)
     if not is_list:  # (a string would become a set of letters)
         raise InputError(
-            f'"labels" of example {i} is {labels!r}; expected a list of labels, as in '
+            f'{place} has "labels": {labels!r}; expected a list of labels, as in '
             '["beach", "sunset"].'
         )
     return set(labels)
