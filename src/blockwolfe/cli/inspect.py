@@ -52,6 +52,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
     """A model in numbers, and in tables."""
     from blockwolfe.cli.files import names_of_features, unpacked_reader
     from blockwolfe.path.scores import LambdaScores
+    from blockwolfe.problem.nonzero import is_nonzero
     from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)
@@ -68,7 +69,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "format": given.get("format"),
         "template": given.get("template"),
         "n_weights": len(svm.coef_),
-        "n_nonzero": int((svm.coef_ != 0).sum()),
+        "n_nonzero": int(is_nonzero(svm.coef_).sum()),
         "n_examples": len(certificate.block_gaps),
         "labels": getattr(svm, "classes_", None),
         "passes": svm.n_iter_,

@@ -9,6 +9,7 @@ import numpy as np
 from blockwolfe.data.arc_names import arc_feature_names
 from blockwolfe.data.arcs import ArcVectorizer
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.report.outputs import inner_task
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.multilabel import Multilabel
@@ -54,7 +55,8 @@ def largest_weights(
         names = hashed_names(svm, n, data)
     if names is None:
         names = _feature_names(svm)
-    return [_named(svm, int(k), names) for k in order if svm.coef_[k] != 0.0]
+    is_used = is_nonzero(svm.coef_)
+    return [_named(svm, int(k), names) for k in order if is_used[k]]
 
 
 def hashed_names(svm: StructuredSVM, n: int, data: Any) -> dict[int, str] | None:
