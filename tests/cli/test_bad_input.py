@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from blockwolfe.store import load
@@ -247,10 +248,20 @@ def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
     ):
         assert words in only_line(inside(*command))
     assert not path.exists()
-    assert inside("path", "chain", data, "-o", path, "--lam-min", "1").returncode == 0
-    assert "a report is about one model" in only_line(
-        inside("report", path, "-o", tmp_path / "r.html")
-    )
+
+
+def test_a_report_of_another_file(inside, corpus, tmp_path):
+    run, data, page = tmp_path / "run.npz", tmp_path / "data.npz", tmp_path / "r.html"
+    options = ["--lam", "0.1", "--checkpoint", run, "--checkpoint-every", "0", "-q"]
+    inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *options)
+    np.savez(data, X=np.eye(2))
+    np.save(tmp_path / "one.npy", np.eye(2))
+    for file, words in ((run, "checkpoint, not a model. The same training goes on"),
+                        (data, "an npz file but not a blockwolfe model"),
+                        (tmp_path / "one.npy", "is not a blockwolfe model"),
+                        (corpus / "train.txt", "is not a blockwolfe model")):  # fmt: skip
+        assert words in only_line(inside("report", file, "-o", page))
+    assert not page.exists()
 
 
 def test_ctrl_c_before_there_is_anything_to_keep(inside, corpus, tmp_path, monkeypatch):

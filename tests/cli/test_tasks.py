@@ -188,6 +188,13 @@ def test_a_path_file_predicts_and_is_inspected(corpus, tmp_path, inside):
     assert "choose one with --lam" in inside("predict", path, corpus / "raw.txt").stderr
     assert "below the end" in inside("predict", path, corpus / "raw.txt", "--lam", "1e-9").stderr
     assert "breakpoints" in json.loads(inside("inspect", path, "--json").stdout)
+    page = tmp_path / "path.html"
+    done = inside("report", path, "-o", page, "--held-out", corpus / "test.txt")
+    assert done.returncode == 0, done.stderr
+    assert "The least loss on held out data" in page.read_text()
+    assert '"lambda":' in page.read_text()
+    assert inside("report", path, "-o", page).returncode == 0
+    assert "The least loss" not in page.read_text()
 
 
 def test_a_model_has_one_lambda(trained, corpus, inside):
