@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blockwolfe.cli.registry import TASKS
+from blockwolfe.data.datasets import Dataset
 
 TRAIN = ["--lam", "0.05", "--tol", "0.05"]
 
@@ -112,6 +113,19 @@ def test_label_sets_as_rows_and_as_arrays(tmp_path, inside):
         assert "" in found
         scores = json.loads(inside("evaluate", model, data, "--json").stdout)
         assert scores["exact_match"] > 0.9
+
+
+def test_label_sets_of_a_dataset_have_names(tmp_path, inside, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    made = Dataset(X, (X > 0).astype(int), "made", "", ("sea", "sun"), None, 2)
+    monkeypatch.setattr("blockwolfe.datasets.load_scene", lambda **_: made)
+    data, model = "dataset:scene/train", tmp_path / "m.npz"
+    assert inside("train", "multilabel", data, "-o", model, *TRAIN, "-q").returncode == 0
+    done = inside("predict", model, data)
+    assert done.returncode == 0, done.stderr
+    assert json.dumps(["sea", "sun"]) in done.stdout.splitlines()
+    assert json.loads(inside("evaluate", model, data, "--json").stdout)["exact_match"] > 0.8
 
 
 def test_three_alignment_files_and_text_without_links(tmp_path, inside):

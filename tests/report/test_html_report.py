@@ -100,8 +100,8 @@ def test_chunks_are_scored(tmp_path):
     svm = bw.StructuredSVM(bw.tasks.Chain(), lam=0.1, tol=0.01).fit(X, Y)
     other = [["B-NP", "I-NP", "B-VP"]] * 3  # with a label that training never saw
     text, drawn = report(svm, tmp_path, held_out=(X, other))
-    assert "chunk F1" in text
-    assert "0.6667 (precision 1.0000, recall 0.5000)" in text
+    for name, value in (("F1", "0.6667"), ("precision", "1.0000"), ("recall", "0.5000")):
+        assert f"<dt>chunk {name}</dt><dd>{value}</dd>" in text
     assert drawn["confusion"]["labels"] == ["B-NP", "I-NP", "O", "B-VP"]
     assert drawn["confusion"]["values"][3] == [0, 0, 3, 0]
 
@@ -150,6 +150,23 @@ def test_every_kind_of_task_has_a_report(name, tmp_path):
         assert marked not in text
     assert ("confusion" in drawn) == (name in ("graph", "cut", "tree", "slack"))
     assert ("pairs" in drawn) == (name == "sets")
+
+
+def test_losses_above_one_are_no_score(tmp_path):
+    links = bw.tasks.Links([[2.0], [0.1], [0.2], [1.5]], shape=(2, 2))
+    svm = bw.StructuredSVM(bw.tasks.Matching(miss_cost=3.0), lam=0.1, tol=0.1)
+    svm.fit([links], [[(0, 0), (1, 1)]])
+    assert "score (1 - loss)" in report(svm, tmp_path, held_out=([links], [[(0, 0), (1, 1)]]))[0]
+    assert "score (1 - loss)" not in report(svm, tmp_path, held_out=([links], [[(0, 1)]]))[0]
+
+
+def test_columns_with_nothing_in_them_are_left_out(tmp_path):
+    X, Y = [[("we", "PRON"), ("ran", "VERB")]], [[2, 0]]
+    svm = bw.StructuredSVM(bw.tasks.SpanningTree(), lam=0.1, tol=0.1).fit(X, Y)
+    assert '<th scope="col">label</th>' not in report(svm, tmp_path)[0]
+    X, Y = multiclass_data(n=10)
+    svm = bw.StructuredSVM(lam=0.1, tol=0.1).fit(X, Y)
+    assert '<th scope="col">label</th>' in report(svm, tmp_path)[0]
 
 
 def test_parses_are_shown_word_by_word(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 
 from blockwolfe.cli.registry import TaskEntry, find_dataset, format_of, task_of_model
 from blockwolfe.data.formats.base import Examples, Format, Source, read_source
+from blockwolfe.data.formats.jsonlines import plain_output
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = [
@@ -47,13 +48,16 @@ class Loaded(Format):
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """A JSON list a line."""
         for output in outputs:
-            yield json.dumps(output.tolist() if hasattr(output, "tolist") else output)
+            yield json.dumps(plain_output(output))
 
 
 def _load_dataset(text: str) -> Examples:
     name, _, split = text.removeprefix(_DATASET).partition("/")
     dataset = find_dataset(name).load(split or "train")
-    return Examples(dataset.X, dataset.Y)
+    Y, names = dataset.Y, dataset.label_names
+    if getattr(Y, "ndim", 1) == 2 and len(names) == Y.shape[1]:  # a table of label sets
+        Y = [{names[k] for k in row.nonzero()[0]} for row in Y]
+    return Examples(dataset.X, Y)
 
 
 def read_training(

@@ -46,7 +46,7 @@ def report(
     write = _of_path if is_kind(FilePath(model), PATH) else _of_model
     write(model, output, {"train": train, "held_out": held_out})
     size = FilePath(output).stat().st_size
-    show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")
+    show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e3:.0f} kB")
     return OK
 
 

@@ -71,7 +71,7 @@ def _name(sentence: Any, head: int, child: int, template: int) -> str:
         "cl": f"before child={tags[c - 1]}",
         "cr": f"after child={tags[c + 1]}",
         "R": side,
-        "D": f"{side} {_distance(abs(h - c))}",
+        "D": f"{side} by {_distance(abs(h - c))}",
     }
     parts: Sequence[str] = _BETWEEN
     if template < len(_TEMPLATES):

@@ -30,6 +30,7 @@ _SHORT = {
     "alignment_error_rate": "alignment error rate (AER)",
     "hamming_loss": "labels wrong (Hamming)",
     "f1": "F1",
+    "chunk_f1": "chunk F1",
 }
 
 
@@ -38,9 +39,10 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
     X, Y, shown = map(positional, held_out)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
-    numbers = [
-        ("mean task loss", number(float(losses.mean()))),
-        ("score (1 - loss)", number(1.0 - float(losses.mean()))),
+    numbers = [("mean task loss", number(float(losses.mean())))]
+    if losses.max() <= 1.0:  # (it is a score only where no loss is larger)
+        numbers.append(("score (1 - loss)", number(1.0 - float(losses.mean()))))
+    numbers += [
         ("examples without a mistake", f"{int((losses == 0).sum()):,} of {len(losses):,}"),
     ]
     confusion = None
@@ -61,10 +63,6 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
 
 def _measures(found: dict[str, float]) -> list[tuple[str, str]]:
     """What is usual for the task, without what the other numbers say already."""
-    if "chunk_f1" in found:
-        precision, recall = found["chunk_precision"], found["chunk_recall"]
-        text = f"{found['chunk_f1']:.4f} (precision {precision:.4f}, recall {recall:.4f})"
-        return [("chunk F1", text)]
     n_labels = sum(name.startswith("iou_of_") for name in found)
     return [
         (_SHORT.get(name, name.replace("_", " ").replace("iou", "IoU")), f"{value:.4f}")

@@ -215,7 +215,10 @@ def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> N
         (w.group, w.feature, w.label, number(w.value))
         for w in largest_weights(svm, names=names, data=data)
     ]
-    largest = named_table(rows, ("group", "feature", "label", "weight"), "Largest weights")
+    header = ("group", "feature", "label", "weight")
+    used = [k for k in range(len(header)) if any(row[k] for row in rows)]
+    shown = [tuple(row[k] for k in used) for row in rows]
+    largest = named_table(shown, tuple(header[k] for k in used), "Largest weights")
     content.append(element("div", element("h3", "Largest weights"), largest))
     page.section("weights", "Weights", element("div", *content, class_="pair"))
 

@@ -129,8 +129,42 @@ def _nodes(truth: list[Any], guess: list[Any]) -> Html:
     counts = ", ".join(f"{times} times {label}" for label, times in Counter(truth).most_common(12))
     verb = "is" if n_wrong == 1 else "are"
     summary = element("p", f"{n_wrong} of {n} nodes {verb} wrong; the truth is {counts}.")
-    shown = [t for t in range(n) if is_wrong[t] or n <= MOST_POSITIONS]
-    made = (
-        chip(str(t), str(truth[t]), guess=str(guess[t]) if is_wrong[t] else None) for t in shown
-    )
-    return joined([summary, chips(made) if shown else ""])
+    if n > MOST_POSITIONS:
+        return joined([summary, _confused_nodes(truth, guess, is_wrong)])
+    labels = zip(truth, guess, is_wrong, strict=True)
+    return joined([
+        summary,
+        chips(
+            chip(str(t), str(true), guess=str(found) if wrong else None)
+            for t, (true, found, wrong) in enumerate(labels)
+        ),
+    ])  # fmt: skip
+
+
+def _confused_nodes(truth: list[Any], guess: list[Any], is_wrong: list[bool]) -> Html:
+    """A line for each label that was taken for another: which nodes."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for t in np.flatnonzero(is_wrong):
+        found.setdefault((str(truth[t]), str(guess[t])), []).append(int(t))
+    lines = []
+    for (true, other), nodes in sorted(found.items(), key=lambda pair: -len(pair[1])):
+        n_more = len(nodes) - MOST_POSITIONS
+        more = f" and {n_more} more" if n_more > 0 else ""
+        what = [element("b", true), " taken for ", element("span", f"✗ {other}", class_="bad")]
+        lines.append(element("li", *what, f": {_listed(nodes[:MOST_POSITIONS])}{more}"))
+    return element("ul", *lines)
+
+
+def _listed(numbers: list[int]) -> str:
+    """Numbers with runs drawn together.
+
+    >>> _listed([1, 2, 3, 7])
+    '1-3 7'
+    """
+    runs: list[list[int]] = []
+    for k in numbers:
+        if runs and k == runs[-1][1] + 1:
+            runs[-1][1] = k
+        else:
+            runs.append([k, k])
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

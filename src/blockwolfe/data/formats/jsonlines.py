@@ -14,7 +14,7 @@ from blockwolfe.data.graphs import Graph
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError
 
-__all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
+__all__ = ["GraphLines", "JSONLines", "LabelSetLines", "plain_output"]
 
 
 _Placed = tuple[str, dict[str, Any]]  # where an object was found, and the object
@@ -102,7 +102,9 @@ class JSONLines(Format):
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The objects, with predictions in the place of outputs."""
         for item, output in zip(examples.raw, outputs, strict=True):
-            yield json.dumps({**item, self._keys(item)[-1]: _plain(output)}, ensure_ascii=False)
+            yield json.dumps(
+                {**item, self._keys(item)[-1]: plain_output(output)}, ensure_ascii=False
+            )
 
     @property
     def feature_names(self) -> Any:
@@ -166,9 +168,14 @@ def _label_set(labels: Any, place: str) -> set[Any]:
     return set(labels)
 
 
-def _plain(output: Any) -> Any:
+def plain_output(output: Any) -> Any:
+    """An output as JSON has it; sets as sorted lists.
+
+    >>> plain_output({"sun", "sea"})
+    ['sea', 'sun']
+    """
     if isinstance(output, (set, frozenset)):
-        return sorted(_plain(label) for label in output)
+        return sorted(plain_output(label) for label in output)
     return output.tolist() if hasattr(output, "tolist") else output
 
 
