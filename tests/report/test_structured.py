@@ -82,7 +82,7 @@ def test_large_graphs_show_what_is_wrong():
     html = example_of(bw.tasks.Cut(), GRAPH(np.ones((500, 1)), []), y, y_hat)
     assert plain(html) == ["1 taken for ✗ 0 : 498-499", "0 taken for ✗ 1 : 3"]
     assert "3 of 500 nodes are wrong" in html
-    assert "498 times 0, 2 times 1" in html
+    assert "the true labels are 0 (498), 1 (2)." in html
     y_hat[:] = y
     y_hat[::3] = 2
     html = example_of(bw.tasks.Cut(), GRAPH(np.ones((500, 1)), []), y, y_hat)

@@ -54,7 +54,7 @@ def _page(found: Path, display: PathDisplay) -> Page:
         tuple(number(float(columns[name][k]), 5) for name in _COLUMNS)
         for k in range(0, len(found), step)
     ]
-    title = "Breakpoints" if step == 1 else f"Breakpoints (every {step}th)"
+    title = "Breakpoints" if step == 1 else f"Breakpoints (one in {step})"
     page.section("breakpoints", title, named_table(rows, _COLUMNS, title))
     return page
 
@@ -91,8 +91,9 @@ def _best(display: PathDisplay) -> Any:
         f"{number(float(display.lams[losses.argmin()]))}."
         for name, losses in display.losses.items()
     ]
-    hint = "Take one with `blockwolfe evaluate PATHFILE DATA --lam`, or train a model there."
-    return element("p", " ".join([*told, hint]))
+    command = element("code", "blockwolfe evaluate PATHFILE DATA --lam LAM")
+    told.append("The weights of any lambda are tried with ")
+    return element("p", " ".join(told), command, ".")
 
 
 def _figures(found: Path, display: PathDisplay) -> dict[str, dict[str, Any]]:

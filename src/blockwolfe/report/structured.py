@@ -126,9 +126,9 @@ def _nodes(truth: list[Any], guess: list[Any]) -> Html:
     """Labels of nodes by their numbers; of a large graph those that are wrong."""
     is_wrong = [bool(true != found) for true, found in zip(truth, guess, strict=True)]
     n_wrong, n = int(np.sum(is_wrong)), len(truth)
-    counts = ", ".join(f"{times} times {label}" for label, times in Counter(truth).most_common(12))
+    counts = ", ".join(f"{label} ({times})" for label, times in Counter(truth).most_common(12))
     verb = "is" if n_wrong == 1 else "are"
-    summary = element("p", f"{n_wrong} of {n} nodes {verb} wrong; the truth is {counts}.")
+    summary = element("p", f"{n_wrong} of {n} nodes {verb} wrong; the true labels are {counts}.")
     if n > MOST_POSITIONS:
         return joined([summary, _confused_nodes(truth, guess, is_wrong)])
     labels = zip(truth, guess, is_wrong, strict=True)
