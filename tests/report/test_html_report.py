@@ -80,6 +80,7 @@ def test_chosen_lambda(tmp_path):
     loaded = bw.load(tmp_path / "m.npz")
     (tmp_path / "m.npz").unlink()
     assert report(loaded, tmp_path)[1]["lambdas"] == drawn["lambdas"]
+    assert "lambdas" not in report(loaded.fit(X, Y), tmp_path)[1]  # (another training, no choice)
 
 
 def test_names_of_columns_are_shown(tmp_path):
