@@ -46,10 +46,11 @@ def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.n
         raise ModelFileError(f"{path} does not exist.")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"][()]))
+            text = str(archive["header"][()]) if "header" in archive.files else "{}"
+            header = json.loads(text)
             _check_header(path, kind, header)
             arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except _UNREADABLE as error:
+    except (*_UNREADABLE, TypeError) as error:  # (TypeError: one array, in no npz)
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
@@ -96,10 +97,17 @@ _UNREADABLE = (
 )
 
 
+_REMEDIES = {
+    "blockwolfe-checkpoint": "The same training goes on from it; give the model that it wrote.",
+    "blockwolfe-path": "It has weights for many lambdas: load_path reads it.",
+}
+
+
 def _check_header(path: Path, kind: Kind, header: Any) -> None:
     found = str(header.get("format")) if isinstance(header, dict) else ""
     if found != kind.format and found.startswith("blockwolfe-"):
-        raise ModelFileError(f"{path} is a {found.replace('-', ' ')}, not a {kind.noun}.")
+        remedy = f" {_REMEDIES[found]}" if found in _REMEDIES else ""
+        raise ModelFileError(f"{path} is a {found.replace('-', ' ')}, not a {kind.noun}.{remedy}")
     if found != kind.format:
         raise ModelFileError(f"{path} is an npz file but not a blockwolfe {kind.noun}.")
     if not isinstance(header.get("version"), int) or header["version"] > kind.version:

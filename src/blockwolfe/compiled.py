@@ -59,6 +59,23 @@ class Piece:
         return self.function(*args)
 
 
+_silenced: list[bool] = []  # what each open `silent_compilation` asks for
+
+
+@contextmanager
+def silent_compilation(is_silent: bool = True) -> Iterator[None]:
+    """Say nothing of compiling in here; with False as ever.
+
+    >>> with silent_compilation(), announced_compilation("nothing"):
+    ...     pass
+    """
+    _silenced.append(is_silent)
+    try:
+        yield
+    finally:
+        _silenced.pop()
+
+
 @contextmanager
 def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
     """Tell the user, on stderr, when compiling `what` takes long enough to be noticed."""
@@ -66,9 +83,12 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
         "once; kept in the cache for later runs" if is_kept else "in every run, unless cache=True"
     )
     notice = f"blockwolfe: compiling {what} ({kept}) ..."
-    timer = threading.Timer(
-        SLOW_COMPILATION_SECONDS, lambda: print(notice, file=sys.stderr, flush=True)
-    )
+
+    def tell() -> None:
+        if not any(_silenced):
+            print(notice, file=sys.stderr, flush=True)
+
+    timer = threading.Timer(SLOW_COMPILATION_SECONDS, tell)
     timer.daemon = True
     timer.start()
     try:

@@ -139,6 +139,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         self.task_, self.lam_, self.result_ = problem.task, lam, result
         self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
         self.n_iter_ = int(result.trace[-1].passes)
+        self.__dict__.pop("extra_", None)  # what a file said of an earlier training
         self._copy_from_task()
         if self.verbose:
             print_summary(result, problem)

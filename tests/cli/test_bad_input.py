@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from blockwolfe.store import load
@@ -247,10 +248,20 @@ def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
     ):
         assert words in only_line(inside(*command))
     assert not path.exists()
-    assert inside("path", "chain", data, "-o", path, "--lam-min", "1").returncode == 0
-    assert "a report is about one model" in only_line(
-        inside("report", path, "-o", tmp_path / "r.html")
-    )
+
+
+def test_a_report_of_another_file(inside, corpus, tmp_path):
+    run, data, page = tmp_path / "run.npz", tmp_path / "data.npz", tmp_path / "r.html"
+    options = ["--lam", "0.1", "--checkpoint", run, "--checkpoint-every", "0", "-q"]
+    inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *options)
+    np.savez(data, X=np.eye(2))
+    np.save(tmp_path / "one.npy", np.eye(2))
+    for file, words in ((run, "checkpoint, not a model. The same training goes on"),
+                        (data, "an npz file but not a blockwolfe model"),
+                        (tmp_path / "one.npy", "is not a blockwolfe model"),
+                        (corpus / "train.txt", "is not a blockwolfe model")):  # fmt: skip
+        assert words in only_line(inside("report", file, "-o", page))
+    assert not page.exists()
 
 
 def test_ctrl_c_before_there_is_anything_to_keep(inside, corpus, tmp_path, monkeypatch):
@@ -262,3 +273,53 @@ def test_ctrl_c_before_there_is_anything_to_keep(inside, corpus, tmp_path, monke
     assert done.returncode == 130
     assert done.stderr.splitlines()[-1] == "blockwolfe: interrupted; nothing was written."
     assert list(tmp_path.iterdir()) == []
+
+
+GRAPH = '{"nodes": [[1], [2]], "edges": [[0, 1]], "labels": ["a", "b"]}\n'
+WORD = "{}\t{}\t_\tX\t_\t_\t{}\t_\t_\t_\n".format
+MISPLACED = {  # task, name, content, the line, and what is wrong there
+    "link": ("alignment", "a.align", "a ||| b ||| 0-0\n\na ||| b ||| 0-7\n", 3, "(0, 7)"),
+    "twice": ("alignment", "a.align", "a ||| b ||| 0-0\na ||| b ||| 0-0 0-0\n", 2, "twice"),
+    "edge": ("graph", "a.jsonl", GRAPH + GRAPH.replace("0, 1", "0, 9"), 2, "(0, 9)"),
+    "labels": ("cut", "a.jsonl", f"{GRAPH}\n" + GRAPH.replace(', "b"', ""), 3, "2 nodes"),
+    "loop": ("tree", "a.jsonl", GRAPH + GRAPH.replace("0, 1", "1, 1"), 2, "itself"),
+    "set": ("multilabel", "a.jsonl", '{"features": [1], "labels": ["a"]}\n\n{"features": [1], "labels": "a"}\n', 3, "expected a list"),
+    "cycle": ("parsing", "a.conllu", f"# x\n{WORD(1, 'a', 0)}\n# y\n{WORD(1, 'a', 2)}{WORD(2, 'b', 1)}\n", 5, "Y[1]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MISPLACED)
+def test_what_is_wrong_in_an_example_has_a_line(kind, tmp_path, inside):
+    task, name, content, line, words = MISPLACED[kind]
+    file = tmp_path / name
+    file.write_text(content)
+    for command in (["train", "-o", tmp_path / "m.npz"], ["path", "-o", tmp_path / "p.npz"]):
+        said = only_line(inside(command[0], task, file, *command[1:]))
+        assert f"line {line} of {file}" in said
+        assert words in said
+
+
+def test_links_of_three_files_have_a_line(tmp_path, inside):
+    for name, content in (("a.e", "x y\nz\n"), ("a.f", "u v\nw\n"), ("a.wa", "1 1 1 S\n2 1 2 P\n")):
+        (tmp_path / name).write_text(content)
+    said = only_line(inside("train", "alignment", tmp_path / "a.wa", "-o", tmp_path / "m.npz"))
+    assert f"line 2 of {tmp_path / 'a.wa'} is '2 1 2 P'" in said
+    assert "1 and 1 words" in said
+
+
+def test_lines_of_later_files(tmp_path, inside):
+    train, bad, model = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "m.npz"
+    train.write_text(GRAPH)
+    bad.write_text(GRAPH + GRAPH.replace("0, 1", "0, 9"))
+    assert inside("train", "cut", train, "-o", model, "-q", "--lam", "1").returncode == 0
+    page = ["-o", tmp_path / "r.html", "--held-out", bad]
+    for command in (["predict", model, bad], ["evaluate", model, bad], ["report", model, *page]):
+        assert f"line 2 of {bad}: X[1].edges[0] is (0, 9)" in only_line(inside(*command))
+    # folds and held-out data are numbered on their own: no line of the training file is blamed
+    more = tmp_path / "c.jsonl"
+    more.write_text(3 * GRAPH + GRAPH.replace("0, 1", "0, 9"))
+    said = only_line(inside("train", "cut", more, "-o", model, "-q", "--cv", "2"))
+    assert f"line 4 of {more}: X[3].edges[0]" in said
+    said = only_line(inside("train", "cut", train, "-o", model, "--lam", "1", "--held-out", bad))
+    assert f"of {train}" not in said
+    assert f"line 2 of {bad}" in said

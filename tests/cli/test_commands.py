@@ -175,6 +175,29 @@ def test_cross_validation_chooses_lam(inside, corpus, tmp_path):
     assert found["lam"] in (0.5, 0.05)
     assert len(found["scores"]) == 2
     assert load(tmp_path / "m.npz").lam_ == found["lam"]
+    told = json.loads(inside("inspect", tmp_path / "m.npz", "--json").stdout)["cross_validation"]
+    assert told["lams"] == found["lams"]
+    np.testing.assert_allclose(told["mean"], found["scores"])
+    assert told["folds"] == 2
+    shown = inside("inspect", tmp_path / "m.npz").stdout
+    assert f"lam = {found['lam']:.6g} of 2" in shown
+    assert "standard error" in shown
+    assert "← chosen" in shown
+    page = tmp_path / "r.html"
+    assert inside("report", tmp_path / "m.npz", "-o", page).returncode == 0
+    assert "2 values of lambda were scored on 2 folds" in page.read_text()
+
+
+def test_of_many_lambdas_the_best_are_shown(trained):
+    from blockwolfe.cli.inspect import _score_table
+    from blockwolfe.path.scores import LambdaScores
+
+    lams = np.geomspace(1.0, 0.01, 30)
+    scores = LambdaScores(lams, np.tile(-np.abs(np.log(lams) - np.log(lams[20])), (3, 1)))
+    title, rows = _score_table(scores, lams[20])
+    assert "best 10 of 30" in title
+    np.testing.assert_allclose([row[0] for row in rows], lams[15:25], rtol=1e-12)
+    assert [row[-1] for row in rows].index("← chosen") == 5
 
 
 def test_config_gives_options_and_flags_override(inside, corpus, tmp_path):
@@ -201,6 +224,17 @@ def test_budget_that_ends_first(inside, corpus, tmp_path):
     assert done.returncode == 1
     assert "Stopped at max_passes" in done.stderr
     assert load(tmp_path / "m.npz").certificate_.gap > 1e-9
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_quiet_is_quiet_while_compiling_too(quiet, inside, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("blockwolfe.compiled.SLOW_COMPILATION_SECONDS", 0.0)
+    options = ["-o", tmp_path / "m.npz", "--lam", "0.1", "--tol", "0.1", *quiet]
+    done = inside("train", "chain", corpus / "train.txt", *options)
+    assert done.returncode == 0, done.stderr
+    assert ("compiling" in done.stderr) == (not quiet)
+    assert bool(done.stdout) == (not quiet)
+    assert not quiet or not done.stderr
 
 
 def test_other_formats(inside, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blockwolfe.cli.registry import TASKS
+from blockwolfe.data.datasets import Dataset
 
 TRAIN = ["--lam", "0.05", "--tol", "0.05"]
 
@@ -114,6 +115,19 @@ def test_label_sets_as_rows_and_as_arrays(tmp_path, inside):
         assert scores["exact_match"] > 0.9
 
 
+def test_label_sets_of_a_dataset_have_names(tmp_path, inside, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    made = Dataset(X, (X > 0).astype(int), "made", "", ("sea", "sun"), None, 2)
+    monkeypatch.setattr("blockwolfe.datasets.load_scene", lambda **_: made)
+    data, model = "dataset:scene/train", tmp_path / "m.npz"
+    assert inside("train", "multilabel", data, "-o", model, *TRAIN, "-q").returncode == 0
+    done = inside("predict", model, data)
+    assert done.returncode == 0, done.stderr
+    assert json.dumps(["sea", "sun"]) in done.stdout.splitlines()
+    assert json.loads(inside("evaluate", model, data, "--json").stdout)["exact_match"] > 0.8
+
+
 def test_three_alignment_files_and_text_without_links(tmp_path, inside):
     pairs = [line.split(" ||| ") for line in pair_lines().splitlines()]
     for k, side in enumerate("ef"):
@@ -188,6 +202,13 @@ def test_a_path_file_predicts_and_is_inspected(corpus, tmp_path, inside):
     assert "choose one with --lam" in inside("predict", path, corpus / "raw.txt").stderr
     assert "below the end" in inside("predict", path, corpus / "raw.txt", "--lam", "1e-9").stderr
     assert "breakpoints" in json.loads(inside("inspect", path, "--json").stdout)
+    page = tmp_path / "path.html"
+    done = inside("report", path, "-o", page, "--held-out", corpus / "test.txt")
+    assert done.returncode == 0, done.stderr
+    assert "The least loss on held out data" in page.read_text()
+    assert '"lambda":' in page.read_text()
+    assert inside("report", path, "-o", page).returncode == 0
+    assert "The least loss" not in page.read_text()
 
 
 def test_a_model_has_one_lambda(trained, corpus, inside):
@@ -209,3 +230,62 @@ def test_train_on_the_best_lambda_of_the_path(corpus, tmp_path, inside):
         refused = inside("train", *given, *more)
         assert refused.returncode == 2
         assert words in refused.stderr
+
+
+# -- reports --------------------------------------------------------------------------------------
+
+TREES = "\n".join(
+    "\n".join(f"{t}\t{form}\t_\t{tag}\t_\t_\t{head}\t_\t_\t_" for t, (form, tag, head) in rows)
+    + "\n"
+    for rows in (
+        [(1, ("birds", "NOUN", 2)), (2, ("fly", "VERB", 0))],
+        [(1, ("we", "PRON", 2)), (2, ("saw", "VERB", 0)), (3, ("it", "PRON", 2))],
+    )
+)
+
+
+REPORTS = {
+    "cut": ["nodes are wrong", ">sky<", "mean IoU", "IoU of sky", "labels right"],
+    "tree": ["nodes are wrong", ">a<", "mean IoU"],
+    "graph": ["nodes are wrong", ">c<", "mean IoU"],
+    "alignment": ["the ↔ le", "sees book", "alignment error rate (AER)"],
+    "multilabel": [">beach</span>", "exact match", "labels wrong (Hamming)"],
+    "parsing": ["← fly", "← root", "attachment score (UAS)", "child tag="],
+}
+
+
+@pytest.mark.parametrize("task", REPORTS)
+def test_reports_show_outputs_and_measures_as_people_read_them(task, tmp_path, inside):
+    name, lines, _ = CASES.get(task, ("a.conllu", lambda: TREES, ""))
+    train, model, page = tmp_path / name, tmp_path / "model.npz", tmp_path / "report.html"
+    train.write_text(lines())
+    assert inside("train", task, train, "-o", model, *TRAIN, "-q").returncode == 0
+    done = inside("report", model, "-o", page, "--train", train, "--held-out", train)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    for word in REPORTS[task]:
+        assert word in text
+    assert "IoU of a" not in text  # (of two labels only)
+
+
+def test_hashed_features_have_names_without_their_data(tmp_path, inside):
+    (tmp_path / "a.conllu").write_text(TREES)
+    model = tmp_path / "m.npz"
+    assert inside("train", "parsing", tmp_path / "a.conllu", "-o", model, "-q").returncode == 0
+    assert "child tag=NOUN" in inside("inspect", model).stdout
+
+
+def test_nodes_with_named_features(tmp_path, inside):
+    lines = [json.loads(line) for line in graph_lines().splitlines()]
+    for line in lines:
+        line["nodes"] = [{"blue": a, "green": b, "seen": True} for a, b in line["nodes"]]
+    file, model = tmp_path / "a.jsonl", tmp_path / "m.npz"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert inside("train", "graph", file, "-o", model, *TRAIN, "-q").returncode == 0
+    shown = inside("inspect", model).stdout
+    assert "blue : sky" in shown
+    assert "constant : " in shown
+    scores = json.loads(inside("evaluate", model, file, "--json").stdout)
+    assert scores["accuracy"] > 0.9
+    first = json.loads(inside("predict", model, file).stdout.splitlines()[0])
+    assert first["nodes"] == lines[0]["nodes"]

@@ -139,7 +139,9 @@ def test_an_output_of_null_is_none():
 @pytest.mark.parametrize("labels", ['"beach"', "3", '[["a"]]', "{}"])
 def test_label_sets_are_lists(labels):
     text = f'{{"features": [1], "labels": []}}\n{{"features": [1], "labels": {labels}}}'
-    with pytest.raises(InputError, match='"labels" of example 1 is .*; expected a list of labels'):
+    with pytest.raises(
+        InputError, match='line 2 of a.txt has "labels": .*; expected a list of labels'
+    ):
         LabelSetLines(is_sequence=False).learn([source(text)])
 
 

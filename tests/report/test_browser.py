@@ -243,3 +243,35 @@ def test_other_models_render(browser, tmp_path):
     browser.open(bw.write_report(tmp_path / "loaded.html", bw.load(tmp_path / "model.npz")))
     assert browser.complaints() == []
     assert count(browser, charts("gap")) >= 1
+
+
+def structured_reports(folder):
+    """Alignments, parses, label sets and graphs of hostile words."""
+    words = [EVIL, "y" * 70, "b"]
+    links = bw.tasks.Links(np.eye(9)[:, :4], shape=(3, 3))
+    graph = bw.tasks.Graph(np.arange(6.0).reshape(3, 2), [[0, 1]])
+    large = bw.tasks.Graph(np.arange(200.0).reshape(100, 2) % 7, [[0, 1]])
+    many = [EVIL if k % 3 else "b" for k in range(100)]
+    sentence = [(word, EVIL) for word in words]
+    cases = {
+        "links": (bw.tasks.Matching(), [links], [[(0, 0), (1, 1)]], [[(2, 1), (0, 2)]], [(words, words)]),
+        "heads": (bw.tasks.SpanningTree(), [sentence], [[2, 0, 2]], [[0, 1, 1]], [sentence]),
+        "sets": (bw.tasks.Multilabel(), np.eye(3), [{EVIL}, {"b"}, {"b", EVIL}], [{"b"}, {EVIL}, set()], np.eye(3)),
+        "graphs": (bw.tasks.PairwiseGraph(), [graph, large], [[EVIL, "b", "b"], many], [["b", EVIL, EVIL], many[::-1]], [graph, large]),
+    }  # fmt: skip
+    for name, (task, X, Y, other, shown) in cases.items():
+        svm = bw.StructuredSVM(task, lam=0.1, tol=0.1, max_passes=20).fit(X, Y)
+        path = folder / f"{name}.html"
+        yield bw.write_report(path, svm, train=(X, Y, shown), held_out=(X, other, shown))
+
+
+@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+def test_structured_outputs_fit_a_phone_and_stay_text(browser, tmp_path):
+    for page in structured_reports(tmp_path):
+        browser.open(page, width=320, height=844)
+        assert browser.complaints() == []
+        assert count(browser, "main script, img, main i") == 0
+        assert count(browser, ".guess, .bad") > 0
+        assert EVIL in text(browser, "main")
+        assert browser.run("document.documentElement.scrollWidth") <= 320, page.name
+        assert browser.run(CONTRAST) >= 4.5

@@ -76,6 +76,11 @@ def test_chosen_lambda(tmp_path):
     np.testing.assert_allclose(drawn["lambdas"]["series"][0]["values"], svm.scores_.mean(axis=0))
     assert "transitions" not in drawn
     assert "2 values of lambda were scored on 2 folds" in text
+    svm.save(tmp_path / "m.npz")
+    loaded = bw.load(tmp_path / "m.npz")
+    (tmp_path / "m.npz").unlink()
+    assert report(loaded, tmp_path)[1]["lambdas"] == drawn["lambdas"]
+    assert "lambdas" not in report(loaded.fit(X, Y), tmp_path)[1]  # (another training, no choice)
 
 
 def test_names_of_columns_are_shown(tmp_path):
@@ -96,8 +101,8 @@ def test_chunks_are_scored(tmp_path):
     svm = bw.StructuredSVM(bw.tasks.Chain(), lam=0.1, tol=0.01).fit(X, Y)
     other = [["B-NP", "I-NP", "B-VP"]] * 3  # with a label that training never saw
     text, drawn = report(svm, tmp_path, held_out=(X, other))
-    assert "chunk F1" in text
-    assert "0.6667 (precision 1.0000, recall 0.5000)" in text
+    for name, value in (("F1", "0.6667"), ("precision", "1.0000"), ("recall", "0.5000")):
+        assert f"<dt>chunk {name}</dt><dd>{value}</dd>" in text
     assert drawn["confusion"]["labels"] == ["B-NP", "I-NP", "O", "B-VP"]
     assert drawn["confusion"]["values"][3] == [0, 0, 3, 0]
 
@@ -148,13 +153,30 @@ def test_every_kind_of_task_has_a_report(name, tmp_path):
     assert ("pairs" in drawn) == (name == "sets")
 
 
+def test_losses_above_one_are_no_score(tmp_path):
+    links = bw.tasks.Links([[2.0], [0.1], [0.2], [1.5]], shape=(2, 2))
+    svm = bw.StructuredSVM(bw.tasks.Matching(miss_cost=3.0), lam=0.1, tol=0.1)
+    svm.fit([links], [[(0, 0), (1, 1)]])
+    assert "score (1 - loss)" in report(svm, tmp_path, held_out=([links], [[(0, 0), (1, 1)]]))[0]
+    assert "score (1 - loss)" not in report(svm, tmp_path, held_out=([links], [[(0, 1)]]))[0]
+
+
+def test_columns_with_nothing_in_them_are_left_out(tmp_path):
+    X, Y = [[("we", "PRON"), ("ran", "VERB")]], [[2, 0]]
+    svm = bw.StructuredSVM(bw.tasks.SpanningTree(), lam=0.1, tol=0.1).fit(X, Y)
+    assert '<th scope="col">label</th>' not in report(svm, tmp_path)[0]
+    X, Y = multiclass_data(n=10)
+    svm = bw.StructuredSVM(lam=0.1, tol=0.1).fit(X, Y)
+    assert '<th scope="col">label</th>' in report(svm, tmp_path)[0]
+
+
 def test_parses_are_shown_word_by_word(tmp_path):
     X = [[("the", "DET"), ("cat", "NOUN"), ("sat", "VERB")], [("we", "PRON"), ("ran", "VERB")]]
     Y = [[2, 3, 0], [2, 0]]
     svm = bw.StructuredSVM(bw.tasks.SpanningTree(), lam=0.1, tol=1e-3).fit(X, Y)
     text, drawn = report(svm, tmp_path, train=(X, Y), held_out=(X, [[3, 3, 0], [2, 0]]))
-    assert '<span class="word">the</span><span class="label">3</span>' in text
-    assert "✗ 2" in text
+    assert '<span class="word">the</span><span class="label">← sat</span>' in text
+    assert "✗ cat" in text
     assert "confusion" not in drawn
 
 
@@ -268,7 +290,7 @@ def test_what_is_shown_in_place_of_inputs(tmp_path):
     given = {"train": (X, Y, words), "feature_names": names}
     text, _ = report(svm, tmp_path, **given)
     assert "word0-0" in text
-    assert "pixel 0" in text
+    assert "pixel " in text
     with pytest.raises(bw.InputError, match="X has 6 examples and shown has 2"):
         bw.write_report(tmp_path / "r.html", svm, train=(X, Y, words[:2]))
 

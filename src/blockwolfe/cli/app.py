@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import blockwolfe
-from blockwolfe.cli import check, data, explore, inspect, predict, train
+from blockwolfe.cli import check, data, explore, inspect, predict, report, train
 from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note, told
 
 __all__ = ["app", "main"]
@@ -26,7 +26,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(predict.evaluate)
 app.command()(inspect.inspect)
-app.command()(inspect.report)
+app.command()(report.report)
 app.command()(explore.path)
 app.command()(explore.compare)
 app.add_typer(data.data, name="data")

@@ -189,13 +189,14 @@ def compare(
 def _problem(
     task: str, data: list[str], set: Any, format: Any, template: Any, min_count: int
 ) -> tuple[Any, Any, Any]:
-    from blockwolfe.cli.files import read_training
+    from blockwolfe.cli.files import located, read_training
     from blockwolfe.problem.problem import Problem
 
     entry = find_task(task)
     made = entry.make(set or (), min_count)
     reader, examples = read_training(entry, data, format, template, min_count)
-    return Problem(made, examples.X, examples.Y), reader, examples
+    with located(examples):
+        return Problem(made, examples.X, examples.Y), reader, examples
 
 
 def _check_picture(file: str, *others: str) -> None:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from blockwolfe.cli.registry import TaskEntry, find_dataset, format_of, task_of_model
 from blockwolfe.data.formats.base import Examples, Format, Source, read_source
+from blockwolfe.data.formats.jsonlines import plain_output
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = [
     "check_apart",
     "check_output",
     "load_model",
+    "located",
+    "names_of_features",
     "read_later",
     "read_template",
     "read_training",
@@ -43,13 +48,16 @@ class Loaded(Format):
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """A JSON list a line."""
         for output in outputs:
-            yield json.dumps(output.tolist() if hasattr(output, "tolist") else output)
+            yield json.dumps(plain_output(output))
 
 
 def _load_dataset(text: str) -> Examples:
     name, _, split = text.removeprefix(_DATASET).partition("/")
     dataset = find_dataset(name).load(split or "train")
-    return Examples(dataset.X, dataset.Y)
+    Y, names = dataset.Y, dataset.label_names
+    if getattr(Y, "ndim", 1) == 2 and len(names) == Y.shape[1]:  # a table of label sets
+        Y = [{names[k] for k in row.nonzero()[0]} for row in Y]
+    return Examples(dataset.X, Y)
 
 
 def read_training(
@@ -78,6 +86,18 @@ def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     if path.startswith(_DATASET):
         return reader.prepare(_load_dataset(path))
     return reader.read(read_source(path), labelled=labelled)
+
+
+@contextmanager
+def located(examples: Examples) -> Iterator[None]:
+    """Put the place of an example before errors that name it by its number, as in ``X[3]``."""
+    try:
+        yield
+    except InputError as error:
+        named = re.search(r"\b[XY]\[(\d+)\]", str(error))
+        if named is None or examples.places is None or int(named[1]) >= len(examples.places):
+            raise
+        raise InputError(f"{examples.places[int(named[1])]}: {error}") from error
 
 
 def load_model(
@@ -133,6 +153,14 @@ def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
     reader: Format = entry.reader(packed["format"], min_count=packed["min_count"])
     reader.unpack(packed)
     return reader
+
+
+def names_of_features(svm: Any, reader: Format | None) -> Any:
+    """Names of the features of a model, as far as its file has them."""
+    named = svm.extra_.get("names")
+    if named is not None:
+        return {int(column): name for column, name in named.items()}
+    return None if reader is None else reader.feature_names
 
 
 def check_apart(path: str, *others: str | None) -> None:

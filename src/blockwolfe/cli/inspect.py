@@ -1,4 +1,4 @@
-"""``blockwolfe inspect`` and ``blockwolfe report``."""
+"""``blockwolfe inspect``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ import typer
 
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
-from blockwolfe.cli.showing import OK, show, table
+from blockwolfe.cli.showing import OK, chosen_text, show, table
 
-__all__ = ["inspect", "report"]
+__all__ = ["inspect"]
 
 _MOST_LABELS = 12  # of which the whole table of transitions is shown
+_MOST_LAMS = 10
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train.")]
 ModelOrPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
 ]
 Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
-Train = Annotated[str | None, typer.Option(metavar="DATA", help="The data of training.")]
-HeldOut = Annotated[str | None, typer.Option(metavar="DATA", help="Other data.")]
-Report = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page.")]
 
 
 def inspect(
@@ -53,12 +50,14 @@ def inspect(
 
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
-    from blockwolfe.cli.files import unpacked_reader
+    from blockwolfe.cli.files import names_of_features, unpacked_reader
+    from blockwolfe.path.scores import LambdaScores
+    from blockwolfe.problem.nonzero import is_nonzero
     from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)
     given = svm.extra_.get("input", {})
-    names = unpacked_reader(entry, given).feature_names if given else None
+    names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
     transitions = _transition_table(svm)
     certificate = svm.certificate_
@@ -70,7 +69,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "format": given.get("format"),
         "template": given.get("template"),
         "n_weights": len(svm.coef_),
-        "n_nonzero": int((svm.coef_ != 0).sum()),
+        "n_nonzero": int(is_nonzero(svm.coef_).sum()),
         "n_examples": len(certificate.block_gaps),
         "labels": getattr(svm, "classes_", None),
         "passes": svm.n_iter_,
@@ -79,8 +78,17 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "weights": [{"name": n, "weight": w} for n, w in weights],
         "transitions": None if transitions is None else transitions[1],
         "command": svm.extra_.get("command"),
+        "cross_validation": None,
     }
-    shown = [table(model, ("", ""), _facts(numbers, certificate))]
+    facts, scores = _facts(numbers, certificate), LambdaScores.of(svm)
+    shown = []
+    if scores is not None:
+        told = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
+        numbers["cross_validation"] = {**told, "folds": scores.n_folds}
+        facts.append(("cross-validation", chosen_text(scores, svm.lam_)))
+        title, rows = _score_table(scores, svm.lam_)
+        shown.append(table(title, ("lam", "mean score", "standard error", ""), rows))
+    shown.insert(0, table(model, ("", ""), facts))
     shown.append(table("Largest weights", ("weight", "name"), [(w, n) for n, w in weights]))
     if transitions is not None:
         shown.append(_transitions(*transitions, top))
@@ -108,6 +116,20 @@ def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
     return facts
 
 
+def _score_table(scores: Any, lam: float) -> tuple[str, list[Any]]:
+    """Title and rows of the lambdas that were scored; of many, the best and the chosen one."""
+    order = (-scores.mean).argsort(kind="stable")
+    shown = sorted({*order[:_MOST_LAMS].tolist(), int(abs(scores.lams - lam).argmin())})
+    title = "Cross-validation"
+    if len(shown) < len(scores.lams):
+        title += f" (the best {_MOST_LAMS} of {len(scores.lams)} lambdas)"
+    return title, [
+        (float(scores.lams[k]), float(scores.mean[k]), float(scores.error[k]),
+         "← chosen" if scores.lams[k] == lam else "")
+        for k in shown
+    ]  # fmt: skip
+
+
 def _transition_table(svm: Any) -> tuple[list[str], Any] | None:
     """Labels and weights from each (row) to each (column); None where there are none."""
     place = (getattr(svm.task_, "groups", None) or {}).get("transition")
@@ -131,41 +153,3 @@ def _transitions(labels: list[str], weights: Any, top: int) -> Any:
         a, b = divmod(int(j), len(labels))
         rows.append([f"{weights[a, b]:.3f}", f"{labels[a]} → {labels[b]}"])
     return table("Most and least wanted transitions", ("weight", "from → to"), rows)
-
-
-def report(
-    model: Model,
-    output: Report,
-    train: Train = None,
-    held_out: HeldOut = None,
-    json: o.Json = False,
-    config: o.Config = None,
-) -> int:
-    """Write a page about a model and the run that made it: certificate, convergence, errors.
-
-    \b
-    Examples:
-      blockwolfe report chunker.npz -o report.html
-      blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
-    """
-    from blockwolfe.archive import is_kind
-    from blockwolfe.cli.files import check_output, load_model, read_later
-    from blockwolfe.errors import InputError
-    from blockwolfe.path.result import PATH
-    from blockwolfe.report.html import write_report
-
-    check_output(output, model, train, held_out)
-    if is_kind(FilePath(model), PATH):
-        raise InputError(
-            f"{model} is a path; a report is about one model: train it at the lambda you want."
-        )
-    svm, reader = load_model(model, train or held_out or "dataset:", None)
-    pairs = {}
-    for name, data in (("train", train), ("held_out", held_out)):
-        read = None if data is None else read_later(reader, data, labelled=True)
-        pairs[name] = None if read is None else (read.X, read.Y, reader.shown(read))
-    about = {"command": svm.extra_.get("command"), "feature_names": reader.feature_names}
-    write_report(output, svm, **pairs, **about)
-    size = FilePath(output).stat().st_size
-    show(json, {"report": output, "bytes": size}, f"{output}: {size / 1e6:.1f} MB")
-    return OK

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import load_home, task_of_model
+from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, note, show, table
 
 __all__ = ["evaluate", "predict"]
@@ -43,14 +43,16 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
     """
-    from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
+    from blockwolfe.cli.files import check_apart, load_model, located, read_later, write_lines
     from blockwolfe.errors import InputError
+    from blockwolfe.report.outputs import readable
 
     if output is not None and output != "-":
         check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
-    outputs = _named(svm, svm.predict(examples.X))
+    with located(examples):
+        outputs = readable(svm.task_, svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
     except BrokenPipeError:
@@ -80,35 +82,27 @@ def evaluate(
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
     """
-    from blockwolfe.cli.files import load_model, read_later
+    from blockwolfe.cli.files import load_model, located, read_later
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
+    from blockwolfe.report.measures import measures_of
 
     svm, reader = load_model(model, data, format, lam)
-    name, entry = task_of_model(svm)
+    name, _ = task_of_model(svm)
     examples = read_later(reader, data, labelled=True)
     if examples.Y is None:
         raise InputError(f"{data} has no outputs to compare with.")
-    outputs = svm.predict(examples.X)
     _tell_of_unknown_labels(svm, examples.Y, data)
-    loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
-    pair = _named(svm, examples.Y), _named(svm, outputs)
-    scores = {"task_loss": loss, **load_home(entry.metrics)(*pair)}
+    with located(examples):
+        outputs = svm.predict(examples.X)
+        loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+    scores = {"task_loss": loss, **measures_of(svm.task_, examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
     title = f"{model} on {data}: {n} examples"
     show(json, {"model": model, "data": data, "task": name, "n_examples": n, **scores},
          table(title, ("", ""), rows))  # fmt: skip
     return OK
-
-
-def _named(svm: Any, outputs: Any) -> Any:
-    """Rows of 0 and 1 as sets of labels; other outputs as they are."""
-    from blockwolfe.tasks.multilabel import Multilabel
-
-    if not isinstance(svm.task_, Multilabel) or getattr(outputs, "ndim", 1) != 2:
-        return outputs
-    return [{svm.classes_[k].item() for k in row.nonzero()[0]} for row in outputs]
 
 
 def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:

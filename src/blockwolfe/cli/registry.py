@@ -109,16 +109,14 @@ def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task: its class, the formats it is read from, and how predictions are scored.
+    """A task: its class, and the formats it is read from.
 
-    `metrics` names a function of true and predicted outputs that returns numbers by name,
-    `readers` those formats that have a reader for this task, `prepares` a format that makes
+    `readers` names those formats that have a reader for this task, `prepares` a format that makes
     features for datasets of the library too.
     """
 
     home: str
     formats: tuple[str, ...]
-    metrics: str
     help: str
     is_sequence: bool = True
     readers: dict[str, str] = field(default_factory=dict)
@@ -141,26 +139,22 @@ TASKS = {
     "chain": TaskEntry(
         "blockwolfe.tasks:Chain",
         ("columns", "svmlight", "jsonl", "npz"),
-        "blockwolfe.cli.metrics:of_sequences",
         "label sequences: tagging, chunking, names, letters of words",
     ),
     "multiclass": TaskEntry(
         "blockwolfe.tasks:Multiclass",
         ("svmlight", "jsonl", "npz"),
-        "blockwolfe.cli.metrics:of_labels",
         "one label per row",
         is_sequence=False,
     ),
     "parsing": TaskEntry(
         "blockwolfe.tasks:SpanningTree",
         ("conllu",),
-        "blockwolfe.cli.metrics:of_trees",
         "dependency trees",
     ),
     "alignment": TaskEntry(
         "blockwolfe.tasks:Matching",
         ("alignments",),
-        "blockwolfe.cli.metrics:of_alignments",
         "which word goes with which in sentence pairs",
         prepares="alignments",
         defaults={"miss_cost": 3.0, "normalize": False, "project_truth": True},
@@ -168,7 +162,6 @@ TASKS = {
     "multilabel": TaskEntry(
         "blockwolfe.tasks:Multilabel",
         ("jsonl", "svmlight", "npz"),
-        "blockwolfe.cli.metrics:of_sets",
         "any number of labels per row",
         is_sequence=False,
         readers={
@@ -179,21 +172,18 @@ TASKS = {
     "cut": TaskEntry(
         "blockwolfe.tasks:Cut",
         ("jsonl",),
-        "blockwolfe.cli.metrics:of_segments",
         "two labels on the nodes of graphs: segmentation",
         readers=_GRAPH_LINES,
     ),
     "tree": TaskEntry(
         "blockwolfe.tasks:Tree",
         ("jsonl",),
-        "blockwolfe.cli.metrics:of_segments",
         "labels on the nodes of trees",
         readers=_GRAPH_LINES,
     ),
     "graph": TaskEntry(
         "blockwolfe.tasks:PairwiseGraph",
         ("jsonl",),
-        "blockwolfe.cli.metrics:of_segments",
         "labels on the nodes of any graph",
         readers=_GRAPH_LINES,
     ),

@@ -14,6 +14,7 @@ __all__ = [
     "NOT_REACHED",
     "OK",
     "WRONG",
+    "chosen_text",
     "note",
     "plain",
     "show",
@@ -78,6 +79,12 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> A
     for row in rows:
         made.add_row(*(Text(_text(cell)) for cell in row))
     return Group(Text(title), made) if title else made
+
+
+def chosen_text(scores: Any, lam: float) -> str:
+    """The lambda that cross-validation chose, in one line."""
+    chosen = f"lam = {lam:.6g} of {len(scores.lams)}, score {scores.at(lam):.4f}"
+    return f"{chosen} on {scores.n_folds} folds"
 
 
 def _text(cell: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,9 +13,11 @@ import typer
 
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import find_task
-from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, table
+from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, chosen_text, note, show, table
 
 __all__ = ["train"]
+
+_NAMED = 200  # weights whose names are kept with the model, where names are not part of it
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file.")]
 Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
@@ -90,6 +93,7 @@ def train(
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
     from blockwolfe.cli.files import check_output, read_later, read_training
+    from blockwolfe.compiled import silent_compilation
 
     entry = find_task(task)
     check_output(output, checkpoint, held_out, *data)
@@ -115,10 +119,11 @@ def train(
     reader, examples = read_training(entry, data, format, template, min_count)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     is_quiet = quiet or json
-    if path:
-        svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
-    _fit(svm, examples, other, is_quiet, tol)
-    _save(svm, output, {"input": reader.packed(), "command": _command()})
+    with silent_compilation(quiet):
+        if path:
+            svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
+        _fit(svm, examples, other, is_quiet, tol)
+    _save(svm, output, {"input": reader.packed(), "command": _command(), **_learned(svm, examples)})
     _show(svm, task, output, quiet, json)
     return _ending(svm, output, checkpoint)
 
@@ -198,13 +203,39 @@ def _single(
 
 def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool, tol: float) -> None:
     from blockwolfe.cli.progress import TrainingProgress
-    from blockwolfe.errors import NotCertifiedWarning
+    from blockwolfe.errors import InputError, NotCertifiedWarning
 
     with TrainingProgress(tol, is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
         svm.callbacks, svm._on_fold = (progress,), progress.folds
         held_out = None if other is None else (other.X, other.Y)
-        svm.fit(examples.X, examples.Y, held_out=held_out)
+        try:
+            svm.fit(examples.X, examples.Y, held_out=held_out)
+        except InputError:
+            _locate(svm.task, examples, other)
+            raise
+
+
+def _locate(task: Any, examples: Any, other: Any) -> None:
+    """Make an error again where it is clear which data it numbers: not those of a fold."""
+    from blockwolfe.cli.files import located
+    from blockwolfe.problem.problem import Problem
+
+    for some in (examples, other):
+        if some is not None:
+            with located(some):
+                Problem(deepcopy(task), some.X, some.Y)
+
+
+def _learned(svm: Any, examples: Any) -> dict[str, Any]:
+    """What only training can tell: names of hashed features, scores of other lambdas."""
+    from blockwolfe.path.scores import LambdaScores
+    from blockwolfe.report.weight_names import hashed_names
+
+    names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
+    named = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
+    scores = LambdaScores.of(svm)
+    return named if scores is None else named | scores.packed()
 
 
 def _save(svm: Any, output: str, extra: dict[str, Any]) -> None:
@@ -238,6 +269,7 @@ class _Trained:
 
 
 def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
+    from blockwolfe.path.scores import LambdaScores
     from blockwolfe.results.summary import summary_rows
 
     result, certificate = svm.result_, svm.certificate_
@@ -263,10 +295,10 @@ def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
         "held_out_loss": svm.trace_[-1].held_out_loss,
     }
     rows = [*summary_rows(result, _Trained(svm.task_, n, d)), ("model", output)]
-    if hasattr(svm, "lams_"):
-        numbers |= {"lams": svm.lams_, "scores": svm.scores_.mean(axis=0)}
-        chosen = f"lam = {svm.lam_:.6g} of {len(svm.lams_)}, score {svm.best_score_:.4f}"
-        rows.insert(2, ("cross-validation", f"{chosen} on {len(svm.scores_)} folds"))
+    scores = LambdaScores.of(svm)
+    if scores is not None:
+        numbers |= {"lams": scores.lams, "scores": scores.mean}
+        rows.insert(2, ("cross-validation", chosen_text(scores, svm.lam_)))
     if json or not quiet:
         show(json, numbers, table("", ("", ""), rows))
 

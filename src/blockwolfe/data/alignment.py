@@ -36,8 +36,13 @@ def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> di
     return alignments_in(path_or_lines)
 
 
-def alignments_in(lines: Iterable[str], where: str = "") -> dict[int, Alignment]:
-    """The same, from lines; `where` is added to the line's number in errors."""
+def alignments_in(
+    lines: Iterable[str], where: str = "", sizes: Sequence[tuple[int, int]] | None = None
+) -> dict[int, Alignment]:
+    """The same, from lines; `where` is added to the line's number in errors.
+
+    `sizes`: how many words the two sides of each sentence pair have, beyond which no link may go.
+    """
     found: dict[int, dict[tuple[int, int], str]] = {}
     for number, line in enumerate(lines, start=1):
         content = line.strip()
@@ -50,11 +55,25 @@ def alignments_in(lines: Iterable[str], where: str = "") -> dict[int, Alignment]
                 f"line {number}{where} is {content[:60]!r}; expected 'sentence source target S' or "
                 "'... P' with positions counted from 1."
             )
+        if sizes is not None:
+            _check_inside(sizes, sentence, source, target, f"line {number}{where} is {content!r}")
         links = found.setdefault(sentence, {})
         if (source - 1, target - 1) in links:
             raise InputError(f"line {number}{where} is {content!r}: that link was listed before.")
         links[source - 1, target - 1] = match[4]
     return {sentence: _by_kind(links) for sentence, links in found.items()}
+
+
+def _check_inside(
+    sizes: Sequence[tuple[int, int]], sentence: int, source: int, target: int, found: str
+) -> None:
+    if sentence > len(sizes):
+        raise InputError(f"{found}: it aligns sentence {sentence}, but there are {len(sizes)}.")
+    n_source, n_target = sizes[sentence - 1]
+    if source > n_source or target > n_target:
+        raise InputError(
+            f"{found}, but the sentences of pair {sentence} have {n_source} and {n_target} words."
+        )
 
 
 def in_order(found: dict[int, Alignment], n: int, name: str) -> list[Alignment]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -96,7 +96,7 @@ class ArcVectorizer(BaseEstimator):
         forms, tags = _columns(X)
         self.tags_ = np.unique(np.array([tag for row in tags for tag in row]))
         words = self._words(forms, tags)
-        arcs, offset = _true_arcs(Y, words)
+        arcs, offset = true_arcs(Y, words.n_words)
         keys, size = _keys_of(words, arcs, offset)
         used = keys[np.arange(keys.shape[1]) < size[:, None]]
         found, count = np.unique(used, return_counts=True)
@@ -160,6 +160,12 @@ class ArcVectorizer(BaseEstimator):
         indptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
         return ArcTable(indptr, np.concatenate(pieces), arcs, offset, words.n_words)
 
+    def keys_of(
+        self, X: Sequence[Any], arcs: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Hashes of what is seen on arcs (`offset`: where a sentence begins), and how many each."""
+        return _keys_of(self._words(*_columns(X)), arcs, offset)
+
     def _with_table(self) -> ArcVectorizer:
         n_slots = 1 << max(4, int(2 * len(self.keys_)).bit_length())
         slots, column = np.zeros(n_slots, dtype=np.uint64), np.full(n_slots, -1, dtype=np.int32)
@@ -173,8 +179,8 @@ class ArcVectorizer(BaseEstimator):
         start = np.concatenate([[0], np.cumsum(n_words + 3)[:-1]]) + 1
         number = {tag: k for k, tag in enumerate(self.tags_.tolist())}
         seen: dict[str, int] = {}
-        joined_forms = [s for row in forms for s in (_EDGE, _ROOT, *map(str.lower, row), _EDGE)]
-        joined_tags = [s for row in tags for s in (_EDGE, _ROOT, *row, _EDGE)]
+        joined_forms = [s for row in forms for s in _around(map(str.lower, row))]
+        joined_tags = [s for row in tags for s in _around(row)]
         return _Words(
             np.array([_hash(s, seen) for s in joined_forms], dtype=np.uint64),
             np.array([_hash(s, seen) for s in joined_tags], dtype=np.uint64),
@@ -215,17 +221,33 @@ def _hash(symbol: str, seen: dict[str, int]) -> int:
     return seen[symbol]
 
 
-def _true_arcs(Y: Sequence[Any], words: _Words) -> tuple[np.ndarray, np.ndarray]:
-    if len(Y) != len(words.n_words):
-        raise InputError(f"X has {len(words.n_words)} sentences and Y has {len(Y)}.")
-    for i, (heads, n) in enumerate(zip(Y, words.n_words, strict=True)):
+def _around(row: Iterable[str]) -> tuple[str, ...]:
+    """The symbols of a sentence, with the edges and the root."""
+    return (_EDGE, _ROOT, *row, _EDGE)
+
+
+def padded(sentence: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Forms, lower-cased, and tags of one sentence as features see them.
+
+    >>> padded([("Go", "VERB")])
+    (('<edge>', '<root>', 'go', '<edge>'), ('<edge>', '<root>', 'VERB', '<edge>'))
+    """
+    (forms,), (tags,) = _columns([sentence])
+    return _around(map(str.lower, forms)), _around(tags)
+
+
+def true_arcs(Y: Sequence[Any], n_words: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Head and child of every word of all sentences, and where each sentence begins."""
+    if len(Y) != len(n_words):
+        raise InputError(f"X has {len(n_words)} sentences and Y has {len(Y)}.")
+    for i, (heads, n) in enumerate(zip(Y, n_words, strict=True)):
         if len(heads) != n:
             raise InputError(f"X[{i}] has {n} words and Y[{i}] has {len(heads)} heads.")
         if np.min(heads) < 0 or np.max(heads) > n:
             raise InputError(f"Y[{i}] has a head outside 0..{n}.")
-    child = [np.arange(1, n + 1) for n in words.n_words]
+    child = [np.arange(1, n + 1) for n in n_words]
     arcs = np.stack([np.concatenate(Y), np.concatenate(child)], axis=1).astype(np.int32)
-    return arcs, np.concatenate([[0], np.cumsum(words.n_words)])
+    return arcs, np.concatenate([[0], np.cumsum(n_words)])
 
 
 def _keys_of(words: _Words, arcs: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -40,6 +40,11 @@ class Method:
     """
 
     @property
+    def words(self) -> str:
+        """The method in a few words, for summaries."""
+        raise NotImplementedError
+
+    @property
     def is_monotone(self) -> bool:
         """Whether the dual of the returned point can never decrease."""
         raise NotImplementedError
@@ -51,6 +56,22 @@ class Method:
 
 
 _SAMPLINGS = ["Permutation()", "Uniform()", "Cyclic()", "GapSampling()", "MaxGap()"]
+_SAMPLING_WORDS: dict[type, str] = {
+    Permutation: "random permutations",
+    Uniform: "uniform sampling",
+    Cyclic: "blocks in turn",
+    GapSampling: "gap sampling",
+    MaxGap: "largest gap first",
+}
+_STEP_WORDS: dict[type, str] = {
+    FW: "Frank-Wolfe steps",
+    Pairwise: "pairwise steps",
+    Away: "away steps",
+    BestOf: "best of three steps",
+    BlendedPairwise: "blended pairwise steps",
+    Corrective: "corrective steps",
+}
+_PREDEFINED = "predefined steps"
 _STEPS = ["FW()", "Pairwise()", "Away()", "BestOf()", "BlendedPairwise()", "Corrective()"]
 
 
@@ -100,6 +121,18 @@ class BCFW(Method):
             raise unknown_option("line_search", self.line_search, ["exact", "safe"])
 
     @property
+    def words(self) -> str:
+        """Sampling, steps, and what else it has."""
+        sampling, step = type(self.sampling), type(self.step)
+        parts = [_SAMPLING_WORDS.get(sampling, sampling.__name__)]
+        is_exact = self.step.line_search
+        parts.append(_STEP_WORDS.get(step, step.__name__) if is_exact else _PREDEFINED)
+        if self.cache is not None:
+            parts.append("multi-plane cache" if self.cache.multi_plane else "cache")
+        parts += ["averaging"] if self.averaging else []
+        return ", ".join(parts)
+
+    @property
     def full_pass_every(self) -> float:
         """The least of what certificates and the sampling rule ask for."""
         return min(self.certify_every, getattr(self.sampling, "refresh_every", np.inf))
@@ -131,6 +164,11 @@ class Auto(Method):
         check_flag("averaging", self.averaging)
 
     @property
+    def words(self) -> str:
+        """What it chose is in the method of the result."""
+        return "auto, averaging" if self.averaging else "auto"
+
+    @property
     def is_monotone(self) -> bool:
         """For the last iterate."""
         return not self.averaging
@@ -155,6 +193,11 @@ class FrankWolfe(Method):
 
     def __post_init__(self) -> None:
         check_flag("line_search", self.line_search)
+
+    @property
+    def words(self) -> str:
+        """Whether its steps are predefined."""
+        return "batch Frank-Wolfe" if self.line_search else f"batch Frank-Wolfe, {_PREDEFINED}"
 
     @property
     def is_monotone(self) -> bool:

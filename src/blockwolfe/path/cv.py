@@ -19,6 +19,7 @@ from blockwolfe.estimator import StructuredSVM
 from blockwolfe.methods.options import check_flag, check_integer
 from blockwolfe.methods.settings import as_method
 from blockwolfe.path.grid import check_lams, solve_grid
+from blockwolfe.path.scores import LambdaScores
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
@@ -156,9 +157,11 @@ class StructuredSVMCV(StructuredSVM):
                 yield row
 
     def save(self, path: Any) -> None:
-        """Write the chosen model to one file, as `StructuredSVM.save` does."""
+        """Write the chosen model to one file, as `StructuredSVM.save` does, and the scores."""
+        from blockwolfe.store import save
+
         check_is_fitted(self, "coef_")
-        self.best_estimator_.save(path)
+        save(self.best_estimator_, path, LambdaScores(self.lams_, self.scores_).packed())
 
     def _folds(self, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Index pairs; folds of a given number are drawn at random, because data come in order."""
@@ -194,12 +197,11 @@ class StructuredSVMCV(StructuredSVM):
 
     def _choose(self) -> int:
         """The largest lambda of the best mean score, or of one that cannot be told from it."""
-        mean = self.scores_.mean(axis=0)
-        best = int(np.argmax(mean))
-        if not self.one_standard_error or len(self.scores_) < 2:
+        scores = LambdaScores(self.lams_, self.scores_)
+        best = int(np.argmax(scores.mean))
+        if not self.one_standard_error or scores.n_folds < 2:
             return best
-        error = float(self.scores_[:, best].std(ddof=1)) / np.sqrt(len(self.scores_))
-        return int(np.argmax(mean >= mean[best] - error))
+        return int(np.argmax(scores.mean >= scores.mean[best] - scores.error[best]))
 
     def _final(self, lam: float) -> StructuredSVM:
         shared = (

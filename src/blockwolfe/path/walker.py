@@ -19,6 +19,7 @@ from blockwolfe.methods.shrink import shrink, true_slots
 from blockwolfe.path.result import Breakpoint, Path
 from blockwolfe.path.start import begin_at_loss, first_lam
 from blockwolfe.problem.certificate import Certificate, dot
+from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.problem.state import dual_value
 from blockwolfe.results.status import Status
 
@@ -207,7 +208,7 @@ class Walker:
             slope=slope,
             primal=dual + gap,
             dual=dual,
-            nnz=int(np.count_nonzero(run.w)),
+            nnz=int(is_nonzero(run.w).sum()),
             norm=float(np.linalg.norm(run.w)),
             seconds=self.clock(),
             passes=self._passes(),

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.conll import chunk_f1
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, number
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
-from blockwolfe.report.examples import outputs_of
+from blockwolfe.report.measures import measures_of
 from blockwolfe.report.outputs import has_labels, inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table
+from blockwolfe.report.structured import example_of
 from blockwolfe.tasks.inputs import positional
 from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.multilabel import Multilabel
@@ -22,6 +22,16 @@ __all__ = ["error_section"]
 
 MOST_LABELS = 40  # in the heat map
 N_WORST = 5
+_TWO = 2  # labels, of which each may have its intersection over union
+
+_SAID = {"accuracy", "sequence_accuracy", "complete"}  # by other numbers of the section
+_SHORT = {
+    "unlabelled_attachment_score": "attachment score (UAS)",
+    "alignment_error_rate": "alignment error rate (AER)",
+    "hamming_loss": "labels wrong (Hamming)",
+    "f1": "F1",
+    "chunk_f1": "chunk F1",
+}
 
 
 def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> None:
@@ -29,9 +39,10 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
     X, Y, shown = map(positional, held_out)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
-    numbers = [
-        ("mean task loss", number(float(losses.mean()))),
-        ("score (1 - loss)", number(1.0 - float(losses.mean()))),
+    numbers = [("mean task loss", number(float(losses.mean())))]
+    if losses.max() <= 1.0:  # (it is a score only where no loss is larger)
+        numbers.append(("score (1 - loss)", number(1.0 - float(losses.mean()))))
+    numbers += [
         ("examples without a mistake", f"{int((losses == 0).sum()):,} of {len(losses):,}"),
     ]
     confusion = None
@@ -39,24 +50,25 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
         confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=svm.task_.classes_)
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
-        if _is_bio(confusion.labels):
-            chunks = chunk_f1([list(map(str, y)) for y in Y], [list(map(str, y)) for y in Y_hat])
-            precise = f"precision {chunks.precision:.4f}, recall {chunks.recall:.4f}"
-            numbers.append(("chunk F1", f"{chunks.f1:.4f} ({precise})"))
+    numbers += _measures(measures_of(svm.task_, Y, Y_hat))
     content: list[object] = [facts(numbers)]
     if confusion is not None:
         content.append(_confusion_part(page, confusion))
     if isinstance(inner_task(svm.task_), Multilabel):
         content.append(_scores(_set_scores(svm.task_.classes_, Y, Y_hat)))
     outputs = readable(svm.task_, Y), readable(svm.task_, Y_hat)
-    content.append(_worst(shown, *outputs, losses, names))
+    content.append(_worst(svm.task_, shown, *outputs, losses, names))
     page.section("errors", "Errors on held-out data", *content)
 
 
-def _is_bio(labels: list[Any]) -> bool:
-    """Whether labels are tags of chunks: O, B-..., I-..., with at least one B."""
-    heads = {str(label).partition("-")[0] for label in labels}
-    return all(isinstance(label, str) for label in labels) and "B" in heads and heads <= set("BIO")
+def _measures(found: dict[str, float]) -> list[tuple[str, str]]:
+    """What is usual for the task, without what the other numbers say already."""
+    n_labels = sum(name.startswith("iou_of_") for name in found)
+    return [
+        (_SHORT.get(name, name.replace("_", " ").replace("iou", "IoU")), f"{value:.4f}")
+        for name, value in found.items()
+        if name not in _SAID and (n_labels <= _TWO or not name.startswith("iou_of_"))
+    ]
 
 
 def _confusion_part(page: Page, confusion: ConfusionDisplay) -> Html:
@@ -113,7 +125,7 @@ def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
     return np.sort(np.argsort(-mistakes, kind="stable")[:MOST_LABELS])
 
 
-def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
+def _worst(task: Any, shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
     order = [int(i) for i in np.argsort(-losses, kind="stable")[:N_WORST] if losses[i] > 0]
     if not order:
         return element("p", "No example has a mistake.")
@@ -121,10 +133,10 @@ def _worst(shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Ht
         element(
             "div",
             element("p", f"Example {i}: loss {number(float(losses[i]))}"),
-            outputs_of(shown[i], Y[i], Y_hat[i], names),
+            example_of(task, shown[i], Y[i], Y_hat[i], names),
             class_="example",
         )
         for i in order
     ]
-    legend = element("p", "True outputs; where a prediction is wrong it is shown with ✗.")
+    legend = element("p", "True outputs; what is wrong is marked with ✗.")
     return element("div", element("h3", "The largest losses"), legend, *parts)

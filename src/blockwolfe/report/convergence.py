@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.path.scores import LambdaScores
 from blockwolfe.results.trace import Trace
 
 __all__ = ["AXES", "convergence_figures", "lambda_figure"]
@@ -54,14 +55,12 @@ def convergence_figures(svm: StructuredSVM) -> dict[str, dict[str, Any]]:
     return figures
 
 
-def lambda_figure(svm: Any) -> dict[str, Any]:
-    """Cross-validated score against lambda, of a `StructuredSVMCV`."""
-    mean, error = svm.scores_.mean(axis=0), np.zeros(len(svm.lams_))
-    if len(svm.scores_) > 1:
-        error = svm.scores_.std(axis=0, ddof=1) / np.sqrt(len(svm.scores_))
+def lambda_figure(scores: LambdaScores) -> dict[str, Any]:
+    """Cross-validated score against lambda."""
+    mean, error = scores.mean, scores.error
     return {
         "title": "Score on the held-out folds",
-        "x": {"lambda": svm.lams_},
+        "x": {"lambda": scores.lams},
         "logX": True,
         "series": [_series("mean score", mean)],
         "band": {"name": "one standard error", "low": mean - error, "high": mean + error},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from blockwolfe.markup import Html, element, joined
 from blockwolfe.tasks.inputs import Masked
 
-__all__ = ["outputs_of", "token_text"]
+__all__ = ["chip", "chips", "outputs_of", "row_text", "token_text", "words_of"]
 
 MOST_POSITIONS = 80
 MOST_FEATURES = 8
@@ -29,7 +29,7 @@ _short.maxlist = _short.maxtuple = _short.maxarray = _short.maxdict = 12
 def outputs_of(x: Any, y: Any, y_hat: Any, feature_names: Any = None) -> Html:
     """An example's true and predicted output: position by position, a label, or as Python says."""
     if _is_labels(y) and _is_labels(y_hat) and len(y) == len(y_hat):
-        return _positions(_words(x, len(y)), list(y), list(y_hat))
+        return _positions(words_of(x, len(y)), list(y), list(y_hat))
     if isinstance(y, _SCALARS) and isinstance(y_hat, _SCALARS):
         return _single(x, y, y_hat, feature_names)
     terms = (("true", y), ("predicted", y_hat), ("input", x))
@@ -44,28 +44,42 @@ def _is_labels(y: Any) -> bool:
 
 
 def _positions(words: list[str], truth: list[Any], guess: list[Any]) -> Html:
-    cells = []
-    for word, true, predicted in zip(words, truth[:MOST_POSITIONS], guess, strict=False):
-        inside = [element("span", word, class_="word")] if word else []
-        inside.append(element("span", true, class_="label"))
-        is_wrong = bool(true != predicted)
-        if is_wrong:
-            spoken = element("span", "predicted ", class_="hidden-text")
-            inside.append(element("span", spoken, f"✗ {predicted}", class_="guess"))
-        cells.append(element("li", *inside, class_="wrong" if is_wrong else None))
-    if len(truth) > MOST_POSITIONS:
-        cells.append(element("li", f"… {len(truth) - MOST_POSITIONS} more"))
-    return element("ol", *cells, class_="tokens")
+    return chips(
+        chip(word, str(true), guess=str(found) if bool(true != found) else None)
+        for word, true, found in zip(words, truth, guess, strict=True)
+    )
+
+
+def chip(
+    word: str, label: str = "", *, guess: Any = None, right: str = "", wrong: str = ""
+) -> Html:
+    """One part of an output: a word and its label; a wrong guess, or a verdict of its own."""
+    inside = [element("span", word, class_="word")] if word else []
+    inside += [element("span", text, class_="label") for text in (label, right) if text]
+    if guess is not None:
+        spoken = element("span", "predicted ", class_="hidden-text")
+        inside.append(element("span", spoken, f"✗ {guess}", class_="guess"))
+    if wrong:
+        inside.append(element("span", wrong, class_="guess"))
+    return element("li", *inside, class_="wrong" if wrong or guess is not None else None)
+
+
+def chips(parts: Iterable[Html]) -> Html:
+    """Parts side by side; of very many the first."""
+    made = list(parts)
+    n_more = len(made) - MOST_POSITIONS
+    more = [element("li", f"… {n_more} more")] if n_more > 0 else []
+    return element("ol", *made[:MOST_POSITIONS], *more, class_="tokens")
 
 
 def _single(x: Any, y: Any, y_hat: Any, feature_names: Any) -> Html:
     is_wrong = bool(y != y_hat)
     verdict = element("span", str(y_hat), class_="bad" if is_wrong else "good")
     says = ["true ", element("b", y), ", predicted ", verdict, " ✗" if is_wrong else " ✓"]
-    return element("p", *says, element("br"), element("code", _row_text(x, feature_names)))
+    return element("p", *says, element("br"), element("code", row_text(x, feature_names)))
 
 
-def _row_text(x: Any, feature_names: Any) -> str:
+def row_text(x: Any, feature_names: Any) -> str:
     """The largest values of a row of numbers."""
     row = x.toarray().ravel() if sp.issparse(x) else np.asarray(x).ravel()
     if row.dtype.kind not in "biuf":
@@ -78,7 +92,7 @@ def _row_text(x: Any, feature_names: Any) -> str:
     return (shown or "all zero") + (f", {n_more} more" if n_more else "")
 
 
-def _words(x: Any, length: int) -> list[str]:
+def words_of(x: Any, length: int) -> list[str]:
     """A word for every position; empty where x has none to show."""
     features = x.features if isinstance(x, Masked) else x
     if not isinstance(features, (list, tuple)) or len(features) != length:

@@ -18,13 +18,14 @@ from blockwolfe.errors import InputError
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.files import check_folder, write_atomically
 from blockwolfe.markup import Html, element, number, table
+from blockwolfe.path.scores import LambdaScores
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.analysis import error_section
 from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
-from blockwolfe.report.examples import outputs_of
 from blockwolfe.report.gaps import BlockGapsDisplay
 from blockwolfe.report.outputs import inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table, scrolling
+from blockwolfe.report.structured import example_of
 from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
 from blockwolfe.report.weight_names import largest_weights
 from blockwolfe.report.words import certificate_text, run_facts
@@ -111,13 +112,14 @@ def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any, names: An
     page = Page(title, subtitle, "This file is complete in itself and loads nothing.")
     page.section("summary", "Summary", facts(run_facts(svm)), certificate_text(svm))
     _convergence_section(page, svm)
-    if hasattr(svm, "scores_") and hasattr(svm, "lams_"):
-        _lambda_section(page, svm)
+    scores = LambdaScores.of(svm)
+    if scores is not None:
+        _lambda_section(page, scores, svm.lam_)
     if held_out is not None:
         error_section(page, svm, held_out, names)
     if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
         _hardest_section(page, svm, train, names)
-    _weights_section(page, svm, names)
+    _weights_section(page, svm, names, held_out if train is None else train)
     _settings_section(page, svm, command)
     return page
 
@@ -149,12 +151,12 @@ def _convergence_section(page: Page, svm: StructuredSVM) -> None:
     page.section("convergence", "Convergence", choice, curves, details)
 
 
-def _lambda_section(page: Page, svm: Any) -> None:
+def _lambda_section(page: Page, scores: LambdaScores, lam: float) -> None:
     text = (
-        f"{len(svm.lams_)} values of lambda were scored on {len(svm.scores_)} folds; "
-        f"{number(svm.lam_)} was chosen, with a mean score of {number(svm.best_score_)}."
+        f"{len(scores.lams)} values of lambda were scored on {scores.n_folds} folds; "
+        f"{number(lam)} was chosen, with a mean score of {number(scores.at(lam))}."
     )
-    figure = page.figure("lambdas", lambda_figure(svm))
+    figure = page.figure("lambdas", lambda_figure(scores))
     page.section("lambda", "Choice of lambda", element("p", text), figure)
 
 
@@ -173,19 +175,19 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
                 f"Example {i}: block gap {number(gaps.gaps[i])} ({100 * gaps.share(i):.2g} % of "
                 f"the gap), loss {number(float(losses[k]))}",
             ),
-            outputs_of(shown[k], Y[k], Y_hat[k], names),
+            example_of(svm.task_, shown[k], Y[k], Y_hat[k], names),
             class_="example",
         )
         for k, i in enumerate(hardest)
     ]
     text = (
         "The gap is a sum over the training examples. These have the largest shares: on them "
-        "further training would change most. Where a prediction is wrong it is shown with ✗."
+        "further training would change most. What is wrong is marked with ✗."
     )
     page.section("hardest", "Hardest training examples", element("p", text), *parts)
 
 
-def _weights_section(page: Page, svm: StructuredSVM, names: Any) -> None:
+def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> None:
     content: list[Html] = []
     if has_transitions(svm):
         transitions = TransitionsDisplay.from_estimator(svm)
@@ -210,9 +212,13 @@ def _weights_section(page: Page, svm: StructuredSVM, names: Any) -> None:
         }
         content.append(page.figure("pairs", spec))
     rows: list[tuple[object, ...]] = [
-        (w.group, w.feature, w.label, number(w.value)) for w in largest_weights(svm, names=names)
+        (w.group, w.feature, w.label, number(w.value))
+        for w in largest_weights(svm, names=names, data=data)
     ]
-    largest = named_table(rows, ("group", "feature", "label", "weight"), "Largest weights")
+    header = ("group", "feature", "label", "weight")
+    used = [k for k in range(len(header)) if any(row[k] for row in rows)]
+    shown = [tuple(row[k] for k in used) for row in rows]
+    largest = named_table(shown, tuple(header[k] for k in used), "Largest weights")
     content.append(element("div", element("h3", "Largest weights"), largest))
     page.section("weights", "Weights", element("div", *content, class_="pair"))
 

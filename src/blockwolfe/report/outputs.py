@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.sequence import SequenceTask
@@ -32,8 +31,4 @@ def readable(task: Any, Y: Any) -> Any:
     [{'b'}]
     """
     task = inner_task(task)
-    if not isinstance(task, Multilabel):
-        return Y
-    names = task.classes_.tolist()
-    table = label_table(Y, task.classes_).astype(bool)
-    return [{name for name, is_on in zip(names, row, strict=True) if is_on} for row in table]
+    return task.label_sets(Y) if isinstance(task, Multilabel) else Y

@@ -6,14 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.data.arc_names import arc_feature_names
+from blockwolfe.data.arcs import ArcVectorizer
 from blockwolfe.estimator import StructuredSVM
+from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.report.outputs import inner_task
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.part_task import PartTask
 from blockwolfe.tasks.sequence import SequenceTask
 
-__all__ = ["NamedWeight", "largest_weights"]
+__all__ = ["NamedWeight", "hashed_names", "largest_weights"]
 
 
 class NamedWeight(NamedTuple):
@@ -34,22 +37,41 @@ class NamedWeight(NamedTuple):
 _OBVIOUS = ("emission", "transition", "node", "link", "label")
 
 
-def largest_weights(svm: StructuredSVM, n: int = 20, names: Any = None) -> list[NamedWeight]:
+def largest_weights(
+    svm: StructuredSVM, n: int = 20, names: Any = None, data: Any = None
+) -> list[NamedWeight]:
     """The n weights of largest size, by size; zeros are left out.
 
-    `names` of the features, where the estimator does not know them itself.
+    `names` of the features, where the estimator does not know them itself: a list, or a dict from
+    some of them. Hashed features get their names from `data`, examples (X, Y) that have them.
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(lam=0.1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     >>> largest_weights(svm, 1)[0][:2]
     ('emission', 'feature 0')
     """
-    size = np.abs(svm.coef_)
+    order = _largest(svm.coef_, n)
+    if names is None and data is not None:
+        names = hashed_names(svm, n, data)
+    if names is None:
+        names = _feature_names(svm)
+    is_used = is_nonzero(svm.coef_)
+    return [_named(svm, int(k), names) for k in order if is_used[k]]
+
+
+def hashed_names(svm: StructuredSVM, n: int, data: Any) -> dict[int, str] | None:
+    """Names of the n largest weights as far as (X, Y) shows them; None where none is hashed."""
+    vectorizer = getattr(inner_task(svm.task_), "vectorizer_", None)
+    if not isinstance(vectorizer, ArcVectorizer):
+        return None
+    return arc_feature_names(vectorizer, _largest(svm.coef_, n), *data[:2])
+
+
+def _largest(coef: np.ndarray, n: int) -> np.ndarray:
+    size = np.abs(coef)
     n = min(n, len(size))
     largest = np.argpartition(-size, n - 1)[:n] if n else np.zeros(0, dtype=np.int64)
-    order = largest[np.lexsort((largest, -size[largest]))]
-    names = _feature_names(svm) if names is None else names
-    return [_named(svm, int(k), names) for k in order if svm.coef_[k] != 0.0]
+    return largest[np.lexsort((largest, -size[largest]))]
 
 
 def _feature_names(svm: StructuredSVM) -> Any:
@@ -69,8 +91,8 @@ def _named(svm: StructuredSVM, k: int, names: Any) -> NamedWeight:
 
 def _feature(at: int, names: Any) -> str:
     """The name of a feature; those beyond the last name are the constant ones."""
-    if names is None:
-        return f"feature {at}"
+    if names is None or isinstance(names, dict):
+        return f"feature {at}" if names is None else names.get(at, f"feature {at}")
     return str(names[at]) if at < len(names) else "constant"
 
 

@@ -7,6 +7,7 @@ import math
 from blockwolfe.estimator import StructuredSVM
 from blockwolfe.markup import Html, element, joined, number
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.results.result import Result
 
 __all__ = ["certificate_text", "run_facts"]
@@ -23,7 +24,7 @@ def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
     certificate, last = svm.certificate_, svm.trace_[-1]
     n_blocks = len(certificate.block_gaps)
     calls = last.oracle_calls + last.certificate_calls
-    n_used = int((svm.coef_ != 0).sum())
+    n_used = int(is_nonzero(svm.coef_).sum())
     return [
         (f"gap ({_worth(certificate)})", number(certificate.gap)),
         ("lam", number(svm.lam_)),

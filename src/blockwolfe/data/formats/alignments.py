@@ -58,7 +58,7 @@ class Alignments(Format):
 
     def prepare(self, loaded: Examples) -> Examples:
         """Features of word pairs."""
-        return Examples(self.vectorizer.transform(loaded.X), loaded.Y, loaded.X)
+        return Examples(self.vectorizer.transform(loaded.X), loaded.Y, loaded.X, loaded.places)
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The links of a pair a line: ``0-0 1-2``."""
@@ -88,7 +88,7 @@ def _pairs(source: Source) -> Examples:
     plain = source.name.removesuffix(".gz")
     if plain.endswith((".wa", ".e")):
         return _three_files(source, plain)
-    X, Y = [], []
+    X, Y, places = [], [], []
     for number, line in enumerate(source.lines(), start=1):
         if not line.strip():
             continue
@@ -97,11 +97,12 @@ def _pairs(source: Source) -> Examples:
         if len(fields) not in (2, 3) or not all(fields[:2]) or None in links:
             raise source.wrong_line(number, line, _SHAPE)
         X.append((fields[0], fields[1]))
+        places.append(source.place(number))
         Y.append(_alignment(links) if len(fields) == 3 else None)
         if (Y[0] is None) != (Y[-1] is None):
             raise source.wrong_line(number, line, "links in every line, or in none")
     check_any(X, source, "sentence pairs")
-    return Examples(X, None if Y[0] is None else Y)
+    return Examples(X, None if Y[0] is None else Y, places=places)
 
 
 def _alignment(links: list[Any]) -> Alignment:
@@ -122,7 +123,8 @@ def _three_files(source: Source, plain: str) -> Examples:
     X = list(zip(english, french, strict=True))
     if plain.endswith(".e"):
         return Examples(X, None)
-    found = alignments_in(source.lines(), f" of {source.name}")
+    sizes = [(len(one), len(other)) for one, other in X]
+    found = alignments_in(source.lines(), f" of {source.name}", sizes)
     return Examples(X, in_order(found, len(X), source.name))
 
 

@@ -28,15 +28,21 @@ class Source(NamedTuple):
         """Lines of UTF-8 text."""
         return text_lines(self.content, Path(self.name))
 
+    def place(self, number: int) -> str:
+        """Where a line is.
+
+        >>> Source("a.txt", b"").place(3)
+        'line 3 of a.txt'
+        """
+        return f"line {number} of {self.name}"
+
     def wrong_line(self, number: int, line: str, expected: str) -> InputError:
         """The error for a malformed line.
 
         >>> print(Source("a.txt", b"").wrong_line(3, "x y", "one word"))
         line 3 of a.txt is 'x y'; expected one word.
         """
-        return InputError(
-            f"line {number} of {self.name} is {shortened(line)!r}; expected {expected}."
-        )
+        return InputError(f"{self.place(number)} is {shortened(line)!r}; expected {expected}.")
 
 
 def read_source(path: str) -> Source:
@@ -59,11 +65,15 @@ def read_source(path: str) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """What was read: inputs, outputs (None where there are none), and what `write` needs."""
+    """What was read: inputs, outputs (None where there are none), and what `write` needs.
+
+    `places` tells where each example was found, for errors: ``line 3 of a.txt``.
+    """
 
     X: Any
     Y: Any
     raw: Any = None
+    places: list[str] | None = None
 
 
 class Format:
@@ -126,7 +136,8 @@ def joined(read: list[Examples]) -> Examples:
     if len(read) == 1:
         return read[0]
     X, Y = (_end_to_end([getattr(some, name) for some in read]) for name in ("X", "Y"))
-    return Examples(X, Y)
+    places = [place for some in read for place in some.places or ()]
+    return Examples(X, Y, places=places if len(places) == len(Y) else None)
 
 
 def _end_to_end(values: list[Any]) -> Any:

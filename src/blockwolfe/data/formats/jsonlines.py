@@ -14,7 +14,10 @@ from blockwolfe.data.graphs import Graph
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError
 
-__all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
+__all__ = ["GraphLines", "JSONLines", "LabelSetLines", "plain_output"]
+
+
+_Placed = tuple[str, dict[str, Any]]  # where an object was found, and the object
 
 
 class JSONLines(Format):
@@ -36,25 +39,38 @@ class JSONLines(Format):
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""
-        objects = [item for source in sources for item in self._objects(source, labelled=True)]
-        first = self._input(objects[0])
-        if not self.is_sequence and isinstance(first, (dict, list)) and not _is_numbers(first):
-            made = TokenVectorizer(self.min_count).fit([[self._input(item)] for item in objects])
+        found = [pair for source in sources for pair in self._objects(source, labelled=True)]
+        rows = self._rows([item for _, item in found])
+        first = rows[0][0] if rows and rows[0] else None
+        if isinstance(first, (dict, list)) and not _is_numbers(first):
+            made = TokenVectorizer(self.min_count).fit(rows)
             self.names = np.array(made.feature_names_)
-        return self._examples(objects)
+        return self._examples(found)
+
+    def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
+        """Rows of features that may have names, for each object."""
+        return [] if self.is_sequence else [[self._input(item)] for item in objects]
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file."""
         return self._examples(self._objects(source, labelled))
 
-    def _examples(self, objects: list[dict[str, Any]]) -> Examples:
-        X: Any = [self._input(item) for item in objects]
-        if self.names is not None:
-            vectorizer = TokenVectorizer.from_names(self.names.tolist())
-            X = np.concatenate([row.toarray() for row in vectorizer.transform([[x] for x in X])])
+    def _examples(self, found: list[_Placed]) -> Examples:
+        places, objects = [place for place, _ in found], [item for _, item in found]
+        X = self._inputs(objects)
         Y = [item.get(self._keys(item)[-1]) for item in objects]
         has_all = all(y is not None for y in Y)
-        return Examples(X, Y if has_all else None, objects)
+        return Examples(X, Y if has_all else None, objects, places)
+
+    def _inputs(self, objects: list[dict[str, Any]]) -> Any:
+        if self.names is None:
+            return [self._input(item) for item in objects]
+        return np.concatenate([row.toarray() for row in self._numbered(objects)])
+
+    def _numbered(self, objects: list[dict[str, Any]]) -> list[Any]:
+        """Rows with the names of training, as sparse matrices."""
+        made = TokenVectorizer.from_names(self.names.tolist())
+        return made.transform(self._rows(objects))
 
     def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
         """What an object must have: its input, and last its output."""
@@ -65,7 +81,7 @@ class JSONLines(Format):
     def _input(self, item: dict[str, Any]) -> Any:
         return item[self._keys(item)[0]]
 
-    def _objects(self, source: Source, labelled: bool) -> list[dict[str, Any]]:
+    def _objects(self, source: Source, labelled: bool) -> list[_Placed]:
         found = []
         for number, line in enumerate(source.lines(), start=1):
             if not line.strip():
@@ -79,23 +95,27 @@ class JSONLines(Format):
             if not isinstance(item, dict) or any(item.get(key) is None for key in needed):
                 keys = " and ".join(f'"{key}"' for key in needed)
                 raise source.wrong_line(number, line, f"a JSON object with {keys}")
-            found.append(item)
+            found.append((source.place(number), item))
         check_any(found, source, "examples")
         return found
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The objects, with predictions in the place of outputs."""
         for item, output in zip(examples.raw, outputs, strict=True):
-            yield json.dumps({**item, self._keys(item)[-1]: _plain(output)}, ensure_ascii=False)
+            yield json.dumps(
+                {**item, self._keys(item)[-1]: plain_output(output)}, ensure_ascii=False
+            )
 
     @property
     def feature_names(self) -> Any:
-        """Names of the features of single rows."""
+        """Names of the features of single rows or nodes."""
         return None if self.names is None else self.names.tolist()
 
 
 class GraphLines(JSONLines):
     """Objects with "nodes", "edges" and "labels", and "edge_features" where edges have them.
+
+    A node is a list of numbers, or a dict of features, or a list of names.
 
     >>> line = b'{"nodes": [[0.5], [2.0]], "edges": [[0, 1]], "labels": ["sky", "field"]}'
     >>> examples = GraphLines().learn([Source("a.jsonl", line)])
@@ -109,6 +129,15 @@ class GraphLines(JSONLines):
     def _input(self, item: dict[str, Any]) -> Graph:
         return Graph(item["nodes"], item["edges"], item.get("edge_features"))
 
+    def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
+        return [item["nodes"] for item in objects]
+
+    def _inputs(self, objects: list[dict[str, Any]]) -> Any:
+        X = [self._input(item) for item in objects]
+        if self.names is None:
+            return X
+        return [replace(x, nodes=rows) for x, rows in zip(X, self._numbered(objects), strict=True)]
+
 
 class LabelSetLines(JSONLines):
     """Objects with "features" and "labels", a list of any number of labels.
@@ -121,26 +150,32 @@ class LabelSetLines(JSONLines):
     def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
         return "features", "labels"
 
-    def _examples(self, objects: list[dict[str, Any]]) -> Examples:
-        read = super()._examples(objects)
+    def _examples(self, found: list[_Placed]) -> Examples:
+        read = super()._examples(found)
         if read.Y is None:
             return read
-        return replace(read, Y=[_label_set(labels, i) for i, labels in enumerate(read.Y)])
+        both = zip(read.Y, read.places or (), strict=True)
+        return replace(read, Y=[_label_set(labels, place) for labels, place in both])
 
 
-def _label_set(labels: Any, i: int) -> set[Any]:
+def _label_set(labels: Any, place: str) -> set[Any]:
     is_list = isinstance(labels, list) and all(isinstance(k, (str, int, float)) for k in labels)
     if not is_list:  # (a string would become a set of letters)
         raise InputError(
-            f'"labels" of example {i} is {labels!r}; expected a list of labels, as in '
+            f'{place} has "labels": {labels!r}; expected a list of labels, as in '
             '["beach", "sunset"].'
         )
     return set(labels)
 
 
-def _plain(output: Any) -> Any:
+def plain_output(output: Any) -> Any:
+    """An output as JSON has it; sets as sorted lists.
+
+    >>> plain_output({"sun", "sea"})
+    ['sea', 'sun']
+    """
     if isinstance(output, (set, frozenset)):
-        return sorted(_plain(label) for label in output)
+        return sorted(plain_output(label) for label in output)
     return output.tolist() if hasattr(output, "tolist") else output
 
 

@@ -36,7 +36,9 @@ class Treebank(Format):
         sentences = list(iterate_conllu(read, f" of {source.name}"))
         check_any(sentences, source, "sentences")
         heads = [sentence.heads for sentence in sentences] if has_heads else None
-        return Examples([sentence.tokens for sentence in sentences], heads, lines)
+        first = [k for k, line in enumerate(lines, 1) if line.partition("\t")[0] == "1"]
+        tokens = [sentence.tokens for sentence in sentences]
+        return Examples(tokens, heads, lines, [source.place(k) for k in first])
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The file as it was, with predicted heads."""

@@ -1,4 +1,4 @@
-"""How predictions of each kind of output are scored: numbers by name."""
+"""How predictions of each kind of task are scored: numbers by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,45 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["of_alignments", "of_labels", "of_segments", "of_sequences", "of_sets", "of_trees"]
+from blockwolfe.data.alignment import alignment_error_rate
+from blockwolfe.data.conll import chunk_f1
+from blockwolfe.data.conllu import unlabelled_attachment_score
+from blockwolfe.data.links import Alignment, read_pairs
+from blockwolfe.report.outputs import inner_task, readable
+from blockwolfe.tasks.chain import Chain
+from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.matching import Matching
+from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.parsing import SpanningTree
+
+__all__ = [
+    "measures_of",
+    "of_alignments",
+    "of_labels",
+    "of_segments",
+    "of_sequences",
+    "of_sets",
+    "of_trees",
+]
 
 _MOST_LABELS = 12  # of which each has its own line
+
+
+def measures_of(task: Any, Y: Any, Y_hat: Any) -> dict[str, float]:
+    """What is usual for the task; nothing for tasks that are not known here.
+
+    >>> import blockwolfe as bw
+    >>> measures_of(bw.tasks.Multiclass(), ["a", "b"], ["a", "a"])
+    {'accuracy': 0.5}
+    """
+    task = inner_task(task)
+    if isinstance(task, Multilabel):
+        return of_sets(readable(task, Y), readable(task, Y_hat), len(task.classes_))
+    for kind, measure in _MEASURES.items():
+        if isinstance(task, kind):
+            return measure(Y, Y_hat)
+    return {}
 
 
 def of_labels(Y: Any, Y_hat: Any) -> dict[str, float]:
@@ -26,8 +62,6 @@ def of_sequences(Y: Any, Y_hat: Any) -> dict[str, float]:
     >>> of_sequences([["B-NP", "I-NP"], ["O"]], [["B-NP", "O"], ["O"]])["chunk_f1"]
     0.0
     """
-    from blockwolfe.data.conll import chunk_f1
-
     right = [np.asarray(y) == np.asarray(z) for y, z in zip(Y, Y_hat, strict=True)]
     found = {
         "accuracy": float(np.concatenate(right).mean()),
@@ -51,8 +85,6 @@ def of_trees(Y: Any, Y_hat: Any) -> dict[str, float]:
     >>> of_trees([[2, 0]], [[0, 1]])
     {'unlabelled_attachment_score': 0.0, 'complete': 0.0}
     """
-    from blockwolfe.data.conllu import unlabelled_attachment_score
-
     complete = [np.array_equal(y, z) for y, z in zip(Y, Y_hat, strict=True)]
     return {
         "unlabelled_attachment_score": unlabelled_attachment_score(Y, Y_hat),
@@ -67,10 +99,9 @@ def of_alignments(Y: Any, Y_hat: Any) -> dict[str, float]:
     >>> of_alignments([Alignment([(0, 0), (1, 1)], [(1, 2)])], [[(0, 0), (1, 2)]])
     {'alignment_error_rate': 0.25, 'precision': 1.0, 'recall': 0.5}
     """
-    from blockwolfe.data.alignment import alignment_error_rate
-
-    sure, possible = [y.sure for y in Y], [y.possible for y in Y]
-    links = [[set(map(tuple, np.asarray(some).tolist())) for some in side]
+    truth = [y if isinstance(y, Alignment) else Alignment(y) for y in Y]
+    sure, possible = [y.sure for y in truth], [y.possible for y in truth]
+    links = [[set(map(tuple, read_pairs(some, "links").tolist())) for some in side]
              for side in (sure, possible, Y_hat)]  # fmt: skip
     n_found = sum(len(a) for a in links[2])
     n_right = sum(len(a & (s | p)) for s, p, a in zip(*links, strict=True))
@@ -99,18 +130,29 @@ def of_segments(Y: Any, Y_hat: Any) -> dict[str, float]:
     return {"accuracy": accuracy, "mean_iou": float(np.mean(list(iou.values()))), **shown}
 
 
-def of_sets(Y: Any, Y_hat: Any) -> dict[str, float]:
-    """The share of sets that are all right; precision, recall and F1 of labels over all sets.
+def of_sets(Y: Any, Y_hat: Any, n_labels: int) -> dict[str, float]:
+    """The share of sets that are all right; of labels that are wrong; and their F1, over all sets.
 
-    >>> of_sets([{"a", "b"}, {"c"}], [{"a"}, {"c"}])
-    {'exact_match': 0.5, 'precision': 1.0, 'recall': 0.6666666666666666, 'f1': 0.8}
+    >>> found = of_sets([{"a", "b"}, {"c"}], [{"a"}, {"c"}], n_labels=5)
+    >>> found["exact_match"], found["hamming_loss"], found["f1"]
+    (0.5, 0.1, 0.8)
     """
     both = list(zip(Y, Y_hat, strict=True))
     n_right = sum(len(y & z) for y, z in both)
     n_true, n_found = (sum(len(y) for y in outputs) for outputs in (Y, Y_hat))
     return {
         "exact_match": float(np.mean([y == z for y, z in both])),
+        "hamming_loss": (n_true + n_found - 2 * n_right) / (len(both) * n_labels),
         "precision": n_right / max(n_found, 1),
         "recall": n_right / max(n_true, 1),
         "f1": 2 * n_right / max(n_true + n_found, 1),
     }
+
+
+_MEASURES = {
+    Chain: of_sequences,
+    Multiclass: of_labels,
+    SpanningTree: of_trees,
+    Matching: of_alignments,
+    LabellingTask: of_segments,
+}

@@ -1,0 +1,54 @@
+"""Scores of many lambdas on held-out folds: what the choice of one was made by."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["LambdaScores"]
+
+
+class LambdaScores(NamedTuple):
+    """Lambdas from the largest down, and (folds, lambdas) scores.
+
+    >>> scores = LambdaScores(np.array([1.0, 0.1]), np.array([[0.5, 0.8], [0.7, 0.9]]))
+    >>> scores.mean.round(2).tolist(), scores.error.round(2).tolist()
+    ([0.6, 0.85], [0.1, 0.05])
+    """
+
+    lams: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(cls, svm: Any) -> LambdaScores | None:
+        """Those of an estimator that chose its lambda, also after loading; None of others."""
+        if hasattr(svm, "lams_") and hasattr(svm, "scores_"):
+            return cls(svm.lams_, svm.scores_)
+        kept = getattr(svm, "extra_", {}).get("cross_validation")
+        return None if kept is None else cls(kept["lams"], kept["scores"])
+
+    def packed(self) -> dict[str, Any]:
+        """For `save(svm, path, extra)`; `of` reads it back."""
+        return {"cross_validation": self._asdict()}
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds there were."""
+        return len(self.scores)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean score of each lambda."""
+        return np.asarray(self.scores.mean(axis=0))
+
+    @property
+    def error(self) -> np.ndarray:
+        """Its standard error; 0 where there is one fold."""
+        if self.n_folds < 2:
+            return np.zeros(len(self.lams))
+        return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(self.n_folds))
+
+    def at(self, lam: float) -> float:
+        """Mean score of one of the lambdas."""
+        return float(self.mean[np.argmin(np.abs(self.lams - lam))])
