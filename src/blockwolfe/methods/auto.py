@@ -83,17 +83,16 @@ class AutoEngine(BlockEngine):
             not self.run.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
         )
         self.method = replace(self.method, cache=CACHE if is_long else None)
-        self._say(f"Frank-Wolfe steps for {N_EARLY} passes")
+        self._explain()
 
     def _go_late(self) -> None:
         cache = CACHE if self._is_dear else None
         self.method = replace(self.method, step=Pairwise(), cache=cache)
-        self._say("pairwise steps")
+        self._explain()
 
-    def _say(self, steps: str) -> None:
-        cache = "a cache" if self.method.cache is not None else "no cache"
+    def _explain(self) -> None:
         share = f"{self._oracle_share:.0%}" if self._oracle_share >= 0.0 else "an unknown share"
-        self.note = f"gap sampling, {steps}, {cache}: the oracle takes {share} of a visit"
+        self.note = f"{self.method.words}: the oracle takes {share} of a visit"
 
     def _visit_stored(self) -> tuple[float, float]:
         """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""

@@ -97,7 +97,7 @@ class Result:
         is_share = certificate.primal > 0.0 and certificate.gap >= 0.0
         share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
         return [
-            ("method", f"auto: {self.method.words}" if self.note else self.method.words),
+            ("method", f"auto: {self.note}" if self.note else self.method.words),
             ("ending", f"{self.status.name}: {self.status.sentence}"),
             ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"),
             ("optimum", bounds),
