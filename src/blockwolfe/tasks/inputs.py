@@ -65,6 +65,8 @@ def positional(values: Any) -> Any:
 
 def taken(values: Any, index: Any) -> Any:
     """The examples with these numbers, of an array, a sparse matrix or a list."""
+    if sp.issparse(values):
+        return values.tocsr()[index]  # (not every format has rows to ask for)
     return values[index] if hasattr(values, "shape") else [values[i] for i in index]
 
 
@@ -153,7 +155,7 @@ def checked_mask(allowed: Any, shape: tuple[int, int], i: int, unit: str) -> np.
 def is_token_dicts(features: Sequence[Any]) -> bool:
     """Whether sequences are lists of token dicts (or of feature-name lists), not arrays."""
     first = features[0] if len(features) else None
-    if isinstance(first, (Mapping, set, frozenset)):
+    if isinstance(first, (Mapping, set, frozenset)) and not sp.issparse(first):
         raise InputError(
             f"X[0] is a {type(first).__name__}; expected a sequence: a list of token dicts, one "
             "per position."
