@@ -192,6 +192,7 @@ class PartTask(BaseEstimator):
                 *costs,
                 given.forbidden,
                 data.option,
+                np.array(self.layout_),
             ),
         )
 

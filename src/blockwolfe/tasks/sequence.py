@@ -147,7 +147,14 @@ class SequenceTask(BaseEstimator):
             is_unit=True,
             is_cheap=longest == 1,  # a single label: the scores are all there is to it
             scratch=sequence_functions.SCRATCH,
-            identity=(*data.tokens, data.labels, data.cost, data.scale, data.allowed),
+            identity=(
+                *data.tokens,
+                data.labels,
+                data.cost,
+                data.scale,
+                data.allowed,
+                np.array(data.layout),
+            ),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
