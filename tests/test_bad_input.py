@@ -36,6 +36,8 @@ BAD = {
     "labels mixed in one sequence": (dict(Y=changed(Y, 1, ["a", 1, 2])), r"Y\[1\].*all strings or all"),
     "labels mixed over sequences": (dict(Y=changed(Y, 1, ["a", "b", "c"])), r"Y\[1\] has labels like 'a'"),
     "label not a sequence": (dict(Y=changed(Y, 1, 3)), r"Y\[1\] is 3 of type int"),
+    "label of no dimension": (dict(Y=changed(Y, 1, np.array(3))), r"Y\[1\] is array\(3\) of type ndarray"),
+    "ragged labels": (dict(Y=changed(Y, 1, [[0], [1, 2], [0]])), r"Y\[1\] is \[\[0\].*one per position"),
     "X longer than Y": (dict(Y=Y[:-1]), "X has 8 examples and Y has 7"),
     "sequence and labels of different length": (
         dict(Y=changed(Y, 1, [0, 1])),
@@ -197,6 +199,7 @@ def test_sample_weight():
         ([-1] + [1] * 7, "negative"),
         ([np.nan] * 8, "NaN"),
         ([0] * 8, "zero for every example"),
+        ([1e308] * 8, "sums to more"),
         ("balanced", "use class_weight"),
     ]:
         with pytest.raises(bw.InputError, match=message):
@@ -329,6 +332,25 @@ def test_jitted_oracle_that_breaks_its_contract_late():
         for method in ("bcfw", "fw"):
             with pytest.raises(bw.OracleError, match="example 30 returned more than max_size=3"):
                 bw.solve(bw.Problem(toy.task, toy.X, toy.Y), 0.1, method)
+
+
+@pytest.mark.parametrize("kind", [sp.coo_matrix, sp.dia_array, sp.bsr_array])
+def test_sparse_formats_without_rows(kind):
+    X, Y = multiclass_data()
+    task = bw.tasks.SlackRescaling(bw.tasks.Multiclass())
+    w = bw.solve(bw.Problem(task, X, Y), 0.1, "bcfw", random_state=0).w
+    found = bw.solve(bw.Problem(task, kind(X), Y), 0.1, "bcfw", random_state=0).w
+    np.testing.assert_allclose(found, w, atol=1e-12)
+    assert bw.check_task(bw.tasks.Multiclass(), kind(X), Y).n_enumerated == 12
+
+
+@pytest.mark.parametrize("kind", ["csc", "coo", "lil", "dok", "dia", "bsr"])
+def test_sequences_of_every_sparse_format(kind):
+    X, Y = chain_data()
+    given = [sp.csr_array(x).asformat(kind) for x in X]
+    w = np.random.default_rng(0).normal(size=30)
+    problem = bw.Problem(bw.tasks.Chain(3), given, Y)
+    assert problem.primal(w, 0.1) == bw.Problem(bw.tasks.Chain(3), X, Y).primal(w, 0.1)
 
 
 def test_the_users_sparse_matrix_is_not_changed():

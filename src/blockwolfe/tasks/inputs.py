@@ -59,14 +59,14 @@ def n_examples(X: Any, Y: Any) -> int:
 
 
 def positional(values: Any) -> Any:
-    """What pandas indexes by label, as an array that is indexed by position."""
+    """What is indexed by label (pandas) or not at all, as something indexed by position."""
+    if sp.issparse(values) and values.format in ("coo", "dia", "bsr"):
+        return values.tocsr()
     return values.to_numpy() if hasattr(values, "iloc") else values
 
 
 def taken(values: Any, index: Any) -> Any:
     """The examples with these numbers, of an array, a sparse matrix or a list."""
-    if sp.issparse(values):
-        return values.tocsr()[index]  # (not every format has rows to ask for)
     return values[index] if hasattr(values, "shape") else [values[i] for i in index]
 
 
@@ -92,7 +92,8 @@ def n_positions(x: Any, name: str = "x") -> int:
     """Length of one sequence, whatever it is made of; `name` is what an error calls it."""
     if hasattr(x, "shape") and len(x.shape) > 0:
         return int(x.shape[0])
-    if not hasattr(x, "__len__") or isinstance(x, (str, Mapping)):
+    is_none = hasattr(x, "shape") or not hasattr(x, "__len__")  # (an array of no dimension)
+    if is_none or isinstance(x, (str, Mapping)):
         raise InputError(f"{name} is a {type(x).__name__}; expected a sequence or an array.")
     return len(x)
 
