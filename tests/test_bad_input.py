@@ -426,6 +426,23 @@ def test_predictions_are_of_x_as_it_is_now():
     assert [y.tolist() for y in task.predict(X, w)] == [["b"], ["b"]]
 
 
+@pytest.mark.parametrize("w", [np.zeros(2), np.zeros(50), np.zeros((30, 1)), None])
+def test_predictions_want_a_whole_w(w):
+    X, Y = chain_data()
+    chain = bw.tasks.Chain(3).fit(X, Y)
+    rows, labels = multiclass_data()
+    multiclass = bw.tasks.Multiclass().fit(rows, labels)
+    for ask in (
+        lambda: chain.predict(X, w),
+        lambda: chain.augmented_decode(X[0], Y[0], w),
+        lambda: multiclass.predict(rows, w),
+        lambda: multiclass.decode(rows[0], w),
+        lambda: multiclass.scores(rows, w),
+    ):
+        with pytest.raises(bw.InputError, match="w has shape"):
+            ask()
+
+
 def test_data_frames_for_tasks_in_python():
     pandas = pytest.importorskip("pandas")
     X, Y = multiclass_data()

@@ -266,7 +266,9 @@ def test_states_must_be_asked_for():
         path.state(problem, 0.1)
 
 
-@pytest.mark.parametrize(("X", "Y"), [([[1.0], [2.0]], [0, 0]), ([[1.0], [-1.0]] * 2, [0, 0, 1, 1])])
+@pytest.mark.parametrize(
+    ("X", "Y"), [([[1.0], [2.0]], [0, 0]), ([[1.0], [-1.0]] * 2, [0, 0, 1, 1])]
+)
 def test_states_of_a_path_without_breakpoints(X, Y):
     problem = bw.Problem(bw.tasks.Multiclass(bias=False), X, Y)
     path = bw.solve_path(problem, EPS, keep_states=True)

@@ -19,6 +19,7 @@ __all__ = [
     "check_flags",
     "check_sparse",
     "checked_mask",
+    "checked_w",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -122,6 +123,13 @@ def check_sparse(matrix: Any, name: str = "X") -> None:
             f"{name} is a sparse matrix with an indptr that decreases or goes beyond its "
             f"{len(indices)} entries; it is damaged, make it anew."
         )
+
+
+def checked_w(w: Any, n_features: int) -> np.ndarray:
+    """Weights as compiled code takes them, in a copy: it looks for no more and no fewer."""
+    if np.shape(w) != (n_features,):
+        raise InputError(f"w has shape {np.shape(w)}; expected ({n_features},).")
+    return np.array(w, dtype=np.float64)
 
 
 def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]:

@@ -63,7 +63,7 @@ def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _one_sequence(y: Any, i: int) -> np.ndarray:
-    is_list = hasattr(y, "__len__") and hasattr(y, "__getitem__") and getattr(y, "ndim", 1)
+    is_list = hasattr(y, "__len__") and hasattr(y, "__getitem__") and getattr(y, "ndim", 1) > 0
     if isinstance(y, str) or not is_list:
         raise InputError(
             f"Y[{i}] is {reprlib.repr(y)} of type {type(y).__name__}; expected a sequence of "
