@@ -36,6 +36,8 @@ BAD = {
     "labels mixed in one sequence": (dict(Y=changed(Y, 1, ["a", 1, 2])), r"Y\[1\].*all strings or all"),
     "labels mixed over sequences": (dict(Y=changed(Y, 1, ["a", "b", "c"])), r"Y\[1\] has labels like 'a'"),
     "label not a sequence": (dict(Y=changed(Y, 1, 3)), r"Y\[1\] is 3 of type int"),
+    "label of no dimension": (dict(Y=changed(Y, 1, np.array(3))), r"Y\[1\] is array\(3\) of type ndarray"),
+    "ragged labels": (dict(Y=changed(Y, 1, [[0], [1, 2], [0]])), r"Y\[1\] is \[\[0\].*one per position"),
     "X longer than Y": (dict(Y=Y[:-1]), "X has 8 examples and Y has 7"),
     "sequence and labels of different length": (
         dict(Y=changed(Y, 1, [0, 1])),
@@ -197,6 +199,7 @@ def test_sample_weight():
         ([-1] + [1] * 7, "negative"),
         ([np.nan] * 8, "NaN"),
         ([0] * 8, "zero for every example"),
+        ([1e308] * 8, "sums to more"),
         ("balanced", "use class_weight"),
     ]:
         with pytest.raises(bw.InputError, match=message):
@@ -331,6 +334,25 @@ def test_jitted_oracle_that_breaks_its_contract_late():
                 bw.solve(bw.Problem(toy.task, toy.X, toy.Y), 0.1, method)
 
 
+@pytest.mark.parametrize("kind", [sp.coo_matrix, sp.dia_array, sp.bsr_array])
+def test_sparse_formats_without_rows(kind):
+    X, Y = multiclass_data()
+    task = bw.tasks.SlackRescaling(bw.tasks.Multiclass())
+    w = bw.solve(bw.Problem(task, X, Y), 0.1, "bcfw", random_state=0).w
+    found = bw.solve(bw.Problem(task, kind(X), Y), 0.1, "bcfw", random_state=0).w
+    np.testing.assert_allclose(found, w, atol=1e-12)
+    assert bw.check_task(bw.tasks.Multiclass(), kind(X), Y).n_enumerated == 12
+
+
+@pytest.mark.parametrize("kind", ["csc", "coo", "lil", "dok", "dia", "bsr"])
+def test_sequences_of_every_sparse_format(kind):
+    X, Y = chain_data()
+    given = [sp.csr_array(x).asformat(kind) for x in X]
+    w = np.random.default_rng(0).normal(size=30)
+    problem = bw.Problem(bw.tasks.Chain(3), given, Y)
+    assert problem.primal(w, 0.1) == bw.Problem(bw.tasks.Chain(3), X, Y).primal(w, 0.1)
+
+
 def test_the_users_sparse_matrix_is_not_changed():
     data, indices, indptr = np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])
     matrix = sp.csr_array((data, indices, indptr), shape=(2, 2))
@@ -402,6 +424,23 @@ def test_predictions_are_of_x_as_it_is_now():
     w[0] = w[3] = 1.0  # the first feature says a, the second b
     X[0][:] = X[1]
     assert [y.tolist() for y in task.predict(X, w)] == [["b"], ["b"]]
+
+
+@pytest.mark.parametrize("w", [np.zeros(2), np.zeros(50), np.zeros((30, 1)), None])
+def test_predictions_want_a_whole_w(w):
+    X, Y = chain_data()
+    chain = bw.tasks.Chain(3).fit(X, Y)
+    rows, labels = multiclass_data()
+    multiclass = bw.tasks.Multiclass().fit(rows, labels)
+    for ask in (
+        lambda: chain.predict(X, w),
+        lambda: chain.augmented_decode(X[0], Y[0], w),
+        lambda: multiclass.predict(rows, w),
+        lambda: multiclass.decode(rows[0], w),
+        lambda: multiclass.scores(rows, w),
+    ):
+        with pytest.raises(bw.InputError, match="w has shape"):
+            ask()
 
 
 def test_data_frames_for_tasks_in_python():

@@ -122,3 +122,18 @@ def test_a_coarse_clock_is_not_divided_by(monkeypatch, problem):
     monkeypatch.setattr(auto, "time", Coarse)
     result = bw.solve(problem, 0.1, tol=1e-3, random_state=0)
     assert result.is_certified
+
+
+def test_a_clock_that_ticks_late_changes_no_choice(monkeypatch, problem):
+    ticks = iter(range(10**6))
+
+    class Late:
+        """No time passes until the choice is made."""
+
+        perf_counter = thread_time = staticmethod(lambda: max(0.0, next(ticks) - 20.0))
+
+    monkeypatch.setattr(auto, "time", Late)
+    result = bw.solve(problem, 0.1, tol=1e-5, random_state=0)
+    assert "pairwise steps" in result.note
+    assert next(ticks) > 40  # (it was asked after that)
+    assert (result.method.cache is None) == problem.blocks.is_cheap

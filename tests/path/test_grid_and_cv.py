@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 import blockwolfe as bw
 from zoo import PROBLEMS, chain_data, enumerated_optimum, multiclass_data
@@ -114,6 +115,36 @@ def test_folds_in_parallel_are_the_same():
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
+def test_the_seed_of_folds_does_not_depend_on_threads():
+    X, Y = multiclass_data(n=30)
+    options = {"cv": 3, "n_lams": 5, "eps": 0.1, "tol": 0.01, "method": "bcfw"}
+    one, two = (
+        bw.StructuredSVMCV(n_jobs=n, random_state=np.random.default_rng(0), **options).fit(X, Y)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_folds_of_sparse_matrices_of_every_format():
+    X, Y = multiclass_data(n=30)
+    options = {"cv": 2, "lams": [0.1, 1.0], "random_state": 0}
+    expected = bw.StructuredSVMCV(**options).fit(X, Y).scores_
+    for kind in (sp.coo_matrix, sp.dia_array, sp.bsr_array, sp.csc_matrix, sp.dok_array):
+        found = bw.StructuredSVMCV(**options).fit(kind(X), Y).scores_
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_folds_as_masks(digits):
+    first = np.arange(60) < 30
+    options = {"lams": [1.0], "eps": 0.1, "tol": 0.1, "random_state": 0}
+    numbers, masks = (
+        bw.StructuredSVMCV(bw.tasks.Chain(10), cv=cv, **options).fit(digits.X, digits.Y)
+        for cv in ([(np.arange(30), np.arange(30, 60))], [(first, ~first)])
+    )
+    np.testing.assert_array_equal(numbers.scores_, masks.scores_)
+
+
 def test_one_standard_error_prefers_a_larger_lambda():
     svm = bw.StructuredSVMCV(one_standard_error=True)
     svm.lams_ = np.array([1.0, 0.1, 0.01])
@@ -139,6 +170,8 @@ def test_cv_is_an_estimator_like_others():
         ({"lam_min": 1e9}, "is not below the largest lambda"),
         ({"lams": []}, "lams is empty"),
         ({"one_standard_error": 1}, "one_standard_error=1"),
+        ({"cv": GroupKFold(2)}, r"cv=GroupKFold.*'groups'.*splitter\.split\(X, y, groups\)"),
+        ({"cv": [(range(12), [])]}, "the held-out part of fold 0 is empty"),
     ],
 )
 def test_bad_options_of_cv(options, message):

@@ -1,6 +1,7 @@
 """The regularisation path: every lambda has the gap it is said to have."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -265,6 +266,17 @@ def test_states_must_be_asked_for():
         path.state(problem, 0.1)
 
 
+@pytest.mark.parametrize(
+    ("X", "Y"), [([[1.0], [2.0]], [0, 0]), ([[1.0], [-1.0]] * 2, [0, 0, 1, 1])]
+)
+def test_states_of_a_path_without_breakpoints(X, Y):
+    problem = bw.Problem(bw.tasks.Multiclass(bias=False), X, Y)
+    path = bw.solve_path(problem, EPS, keep_states=True)
+    assert len(path) == 0
+    for lam in (1e-3, 1.0):
+        assert bw.certify(problem, path.state(problem, lam), lam).gap <= path.gap(lam) + 1e-12
+
+
 @pytest.mark.parametrize("method", ["bcfw", "bcfw+gap+pairwise+cache"])
 def test_shrinking_keeps_w_and_moves_the_gap_as_foretold(method):
     problem = make_problem("chain-dense")
@@ -305,6 +317,10 @@ def test_weights_are_kept_as_differences():
     assert weights.n_stored <= 60
     for k in (0, 20, 7, 8, 3):
         np.testing.assert_array_equal(weights[k], vectors[k])
+    with ThreadPoolExecutor(4) as threads:  # they ask in any order
+        asked = list(rng.integers(21, size=2000))
+        for k, found in zip(asked, threads.map(weights.__getitem__, asked), strict=True):
+            np.testing.assert_array_equal(found, vectors[k])
     weights.truncate(8)
     weights.append(vectors[20])
     np.testing.assert_array_equal(weights[8], vectors[20])

@@ -7,7 +7,7 @@ import pytest
 
 import blockwolfe as bw
 from plain_tasks import Labels
-from zoo import METHODS, PROBLEMS, PlainTask, enumerated_primal, multiclass_data
+from zoo import METHODS, PROBLEMS, PlainTask, chain_data, enumerated_primal, multiclass_data
 
 SMALL = [name for name in PROBLEMS if name != "chain-long"]
 
@@ -121,3 +121,30 @@ def test_a_state_of_another_loss_is_refused_on_sorted_data():
     one, two = (bw.Problem(kind(3, 4), X[order], list(Y[order])) for kind in (Labels, Scaled))
     with pytest.raises(bw.InputError, match="does not belong to this problem"):
         bw.certify(two, one.initial_state(), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"first": False, "last": False}, {}),  # fewer weights: w would be read beyond its end
+        ({"first": False}, {"last": False}),  # as many, which mean something else
+    ],
+)
+def test_states_are_of_one_layout_of_weights(one, other, tmp_path):
+    X, Y = chain_data()
+    problem, like = (bw.Problem(bw.tasks.Chain(3, **options), X, Y) for options in (one, other))
+    state = bw.solve(problem, 0.1, checkpoint=tmp_path / "run.npz").last_state
+    with pytest.raises(bw.InputError, match="does not belong to this problem"):
+        bw.certify(like, state, 0.1)
+    with pytest.raises(bw.InputError, match="does not belong to this problem"):
+        bw.solve(like, 0.1, start=state)
+    with pytest.raises(bw.InputError, match="another problem"):
+        bw.solve(like, 0.1, checkpoint=tmp_path / "run.npz")
+
+
+def test_states_know_columns_without_entries():
+    X, Y = np.eye(3), [0, 1, 1]
+    state = bw.solve(bw.Problem(bw.tasks.Multiclass(), X, Y), 0.1).state
+    wide = bw.Problem(bw.tasks.Multiclass(), np.hstack([X, np.zeros((3, 5))]), Y)
+    with pytest.raises(bw.InputError, match="does not belong to this problem"):
+        bw.certify(wide, state, 0.1)

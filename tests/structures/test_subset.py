@@ -98,7 +98,7 @@ def test_too_many_items_for_the_exact_search():
     [
         ([1.0, 1.0], [-3.0], [[0, 100_000_000]], r"edges\[0\] is \(0, 100000000\)"),
         ([1.0, 1.0], [-3.0], [[0, -1]], r"edges\[0\] is \(0, -1\); expected two different nodes"),
-        ([1.0, 1.0], [-3.0], [[1, 1]], r"edges\[0\] is \(1, 1\)"),
+        ([1.0, 1.0], [-3.0], [[1, 1]], r"edges\[0\] joins node 1 to itself"),
         ([1.0, 1.0], [-3.0], [[0.0, 1.9]], "expected integers"),
         ([1.0, 1.0], [-3.0], [[0, 1], [1]], "unequal length"),
         ([-1.0, -1.0], [], [[0, 1]], "pairwise has 0 entries for 1 edges"),

@@ -175,7 +175,7 @@ def graph(nodes=((0.0,), (1.0,), (2.0,)), edges=((0, 1), (1, 2)), features=None,
 BAD = {
     "cycle": (graph(edges=[[0, 1], [1, 2], [2, 0]]), r"X\[0\].edges\[2\] = \(2, 0\) closes a cycle"),
     "loop": (graph(edges=[[1, 1]]), r"X\[0\].edges\[0\] joins node 1 to itself"),
-    "outside": (graph(edges=[[0, 3]]), r"X\[0\].edges\[0\] is \(0, 3\), but its nodes are 0..2"),
+    "outside": (graph(edges=[[0, 3]]), r"X\[0\].edges\[0\] is \(0, 3\); expected two different nodes of 0..2"),
     "negative": (graph(edges=[[0, -1]]), r"X\[0\].edges\[0\] is \(0, -1\)"),
     "three ends": (graph(edges=[[0, 1, 2]]), r"X\[0\].edges has shape \(1, 3\)"),
     "float ends": (graph(edges=[[0.0, 1.0]]), r"X\[0\].edges has .*type float64"),

@@ -63,7 +63,8 @@ class AutoEngine(BlockEngine):
         super().advance(max_visits, may_go_on)
         made = int(self.run.tally[VISITS]) - visits
         is_whole = made > 0 and np.isfinite(self.run.gap).all()
-        if np.isnan(self._oracle_share) and is_whole:
+        is_early = self._n_passes < N_EARLY  # (later the choice has been made, whatever the clock)
+        if np.isnan(self._oracle_share) and is_whole and is_early:
             self._measure((self._clock() - began) / made)
         self._n_passes += 1
         if self._n_passes == N_EARLY:

@@ -125,7 +125,7 @@ class StructuredSVMCV(StructuredSVM):
         self.lams_ = self._lams(problem)
         plan = _Plan(
             self._task(), self.bounds, as_method(self.method), self.eps, self.lams is None,
-            self.random_state,
+            self._seed(),
         )  # fmt: skip
         # Compiled oracles run beside each other in threads, others need processes.
         place = "threads" if problem.blocks.is_compiled else "processes"
@@ -173,8 +173,21 @@ class StructuredSVMCV(StructuredSVM):
             kind = StratifiedKFold if is_multiclass else KFold
             seed = int(generator(self.random_state).integers(2**31))
             cv = kind(int(cv), shuffle=True, random_state=seed)
-        splitter = check_cv(cv, classifier=is_multiclass)
-        return list(splitter.split(np.zeros(n), y if is_multiclass else None))
+        try:
+            splitter = check_cv(cv, classifier=is_multiclass)
+            folds = list(splitter.split(np.zeros(n), y if is_multiclass else None))
+        except ValueError as error:
+            raise OptionError(
+                f"cv={cv!r}: {error} (For groups give cv=list(splitter.split(X, y, groups)).)"
+            ) from error
+        every = np.arange(n)  # (indexed by numbers or by masks)
+        return [(every[list(train)], every[list(test)]) for train, test in folds]
+
+    def _seed(self) -> int:
+        """One seed for all folds: a generator would be asked in the order of threads."""
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(generator(self.random_state).integers(2**31))
 
     def _lams(self, problem: Problem) -> np.ndarray:
         """The lambdas to score, from the largest down."""
@@ -223,7 +236,7 @@ class _Plan(NamedTuple):
     method: Any
     eps: float
     is_path: bool
-    random_state: Any
+    seed: int
 
 
 def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
@@ -245,7 +258,7 @@ def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[n
     is_exact = problem.blocks.is_exact or problem.blocks.has_bounds
     path = solve_path(
         problem, plan.eps, float(lams[-1]), plan.method, exact=is_exact, lam_max=float(lams[0]),
-        random_state=plan.random_state,
+        random_state=plan.seed,
     )  # fmt: skip
     if path.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -260,9 +273,7 @@ def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[n
 
 
 def _grid_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> list[np.ndarray]:
-    found = solve_grid(
-        problem, lams, "primal", plan.method, plan.eps, random_state=plan.random_state
-    )
+    found = solve_grid(problem, lams, "primal", plan.method, plan.eps, random_state=plan.seed)
     if any(result is None for result in found):
         raise KeyboardInterrupt
     return [result.w for result in found]
@@ -271,6 +282,8 @@ def _grid_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> list[np.nd
 def _check_fold_weights(folds: Any, weight: np.ndarray) -> None:
     for k, fold in enumerate(folds):
         for index, name in zip(fold, ("training", "held-out"), strict=True):
+            if not len(index):
+                raise OptionError(f"cv: the {name} part of fold {k} is empty.")
             if not weight[index].sum() > 0.0:
                 raise InputError(
                     f"sample_weight is zero on the whole {name} part of fold {k}; leave examples "

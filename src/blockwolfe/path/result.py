@@ -90,6 +90,7 @@ class Path:
         self.start = start  # lam w for every lambda above the first breakpoint; None: not covered
         self.weights, self.breakpoints = weights, breakpoints
         self.status, self.states = status, states
+        self.start_state: State | None = None  # the dual point of `start`, where states are kept
         self.extra: dict[str, Any] = {}  # what else a file shall hold
 
     def __len__(self) -> int:
@@ -182,7 +183,8 @@ class Path:
             raise OptionError("the path kept no states; solve it with keep_states=True.")
         k = self.index(lam)
         if k < 0:
-            return self.states[0]
+            assert self.start_state is not None  # (kept with the others)
+            return self.start_state
         return shrunk_state(problem.blocks, self.states[k], float(lam) / self.breakpoints[k].lam)
 
     def predict(self, X: Any, lam: float) -> Any:

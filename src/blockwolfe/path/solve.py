@@ -58,7 +58,9 @@ def solve_path(
     Parameters
     ----------
     eps : the gap of (1) that every lambda is to have at most (absolute).
-    lam_min : where to end; None goes on until one w serves every smaller lambda.
+    lam_min : where to end; None goes on until one w serves every smaller lambda. Where no w
+        separates the data to within eps that never comes, and smaller lambdas take ever longer:
+        give a lam_min, or a budget.
     method : as in `solve`; any block method without averaging, or "fw".
     kappa : each breakpoint is solved to a gap of kappa eps, in (0, 1). By default 0.9, and 0.7
         for the heuristic path.

@@ -109,6 +109,8 @@ class Walker:
         begin_at_loss(self.run, self.engine.workers)
         lam, self.path.start = first_lam(self.run, self.engine.workers, self.limits.tol)
         self.engine.certificate_calls += self.n_blocks  # (of the maximum over scores)
+        if self.path.states is not None:
+            self.path.start_state = self.run.state()
         if lam == 0.0 and self.run.blocks.has_bounds:
             raise OptionError(
                 "the outputs of largest loss leave w = 0, and the oracle may not have found them; "

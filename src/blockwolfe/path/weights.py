@@ -49,8 +49,7 @@ class Weights:
     def __getitem__(self, k: int) -> np.ndarray:
         """A copy of vector k; asking in order is cheap."""
         at, w = self._shown
-        if k < at:
-            at, w = -1, np.zeros(self.n_features)
+        at, w = (at, w.copy()) if k >= at else (-1, np.zeros(self.n_features))  # (for threads)
         for j in range(at + 1, k + 1):
             w[self._index[j]] = self._value[j]
         self._shown = k, w

@@ -72,7 +72,7 @@ class Blocks:
     @cached_property
     def fingerprint(self) -> str:
         """Tells problems apart, so that a dual state is not taken for another problem's."""
-        digest = hashlib.blake2b(digest_size=16)
+        digest = hashlib.blake2b(f"{self.n_features} weights".encode(), digest_size=16)
         for array in (self.weight, *self.truth, *self.identity):
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)

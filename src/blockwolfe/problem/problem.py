@@ -162,4 +162,6 @@ def check_weight(sample_weight: Any, n: int) -> np.ndarray:
         raise InputError("sample_weight has negative, NaN or infinite entries; expected >= 0.")
     if not weight.any():
         raise InputError("sample_weight is zero for every example; nothing is left to train on.")
+    if weight.max() > np.finfo(float).max / n:
+        raise InputError("sample_weight sums to more than a float can hold; scale it down.")
     return weight

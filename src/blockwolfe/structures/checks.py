@@ -1,4 +1,4 @@
-"""Scores and edges as users have them: checked, and made into what compiled code takes."""
+"""Scores, edges and links as users have them: checked, and made into what compiled code takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from blockwolfe.errors import InputError
 
-__all__ = ["check_ends", "check_scores"]
+__all__ = ["check_ends", "check_pairs", "check_scores", "integer_pairs"]
 
 
 def check_scores(
@@ -36,28 +36,49 @@ def check_scores(
     return np.ascontiguousarray(array)
 
 
+def integer_pairs(pairs: Any, name: str, each: str) -> np.ndarray:
+    """Rows of two integers, as an (m, 2) array of int64; `each` says in errors what the two are.
+
+    >>> integer_pairs([[0, 2]], "links", "a source and a target each")
+    array([[0, 2]])
+    """
+    try:
+        rows = np.asarray(pairs)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
+    if not rows.size:
+        return np.zeros((0, 2), dtype=np.int64)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} has shape {rows.shape} and type {rows.dtype}; expected integers of shape "
+            f"(n, 2): {each}."
+        )
+    return np.ascontiguousarray(rows, dtype=np.int64)
+
+
+def check_pairs(
+    pairs: Any, shape: tuple[int, int], name: str, each: str, expected: str
+) -> np.ndarray:
+    """`integer_pairs` from (0, 0) to below `shape`; `expected` says in errors what that means."""
+    rows = integer_pairs(pairs, name, each)
+    is_outside = ((rows < 0) | (rows >= shape)).any(axis=1)
+    if is_outside.any():
+        e = int(np.argmax(is_outside))
+        raise InputError(f"{name}[{e}] is {tuple(rows[e].tolist())}; expected {expected}.")
+    return rows
+
+
 def check_ends(edges: Any, n_nodes: int, name: str = "edges") -> np.ndarray:
     """Pairs of different nodes below `n_nodes`, as a contiguous (m, 2) array of int32.
 
     >>> check_ends([[0, 2]], 3)
     array([[0, 2]], dtype=int32)
     """
-    try:
-        ends = np.asarray(edges)
-    except ValueError as error:
-        raise InputError(f"{name} has rows of unequal length; expected integers (m, 2).") from error
-    if not ends.size:
-        return np.zeros((0, 2), dtype=np.int32)
-    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} has shape {ends.shape} of {ends.dtype}; expected integers (m, 2), the two "
-            "nodes of each edge."
-        )
-    is_bad = ((ends < 0) | (ends >= n_nodes)).any(axis=1) | (ends[:, 0] == ends[:, 1])
-    if is_bad.any():
-        e = int(np.argmax(is_bad))
-        raise InputError(
-            f"{name}[{e}] is {tuple(ends[e].tolist())}; expected two different nodes of "
-            f"0..{n_nodes - 1}."
-        )
-    return np.ascontiguousarray(ends, dtype=np.int32)
+    expected = f"two different nodes of 0..{n_nodes - 1}"
+    shape = (n_nodes, n_nodes)
+    ends = check_pairs(edges, shape, name, "the two nodes of each edge", expected)
+    is_loop = ends[:, 0] == ends[:, 1]
+    if is_loop.any():
+        e = int(np.argmax(is_loop))
+        raise InputError(f"{name}[{e}] joins node {ends[e, 0]} to itself; remove it.")
+    return ends.astype(np.int32)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.structures.checks import check_pairs
 
 __all__ = ["all_links", "check_capacity", "check_links", "check_shape"]
 
@@ -31,25 +32,8 @@ def check_capacity(capacity: Any, shape: tuple[int, int]) -> np.ndarray:
 
 def check_links(links: Any, shape: tuple[int, int], name: str = "links") -> np.ndarray:
     """Pairs (source, target) as (links, 2) of int64, all within `shape` and all different."""
-    try:
-        pairs = np.asarray(links)
-    except ValueError as error:
-        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
-    if not pairs.size:
-        return np.zeros((0, 2), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} has shape {pairs.shape} and type {pairs.dtype}; expected integers of shape "
-            "(n_links, 2): a source and a target each."
-        )
-    pairs = pairs.astype(np.int64)
-    is_outside = ((pairs < 0) | (pairs >= shape)).any(axis=1)
-    if is_outside.any():
-        e = int(np.argmax(is_outside))
-        raise InputError(
-            f"{name}[{e}] is {tuple(pairs[e].tolist())}; expected sources below {shape[0]} and "
-            f"targets below {shape[1]}, counted from 0."
-        )
+    expected = f"sources below {shape[0]} and targets below {shape[1]}, counted from 0"
+    pairs = check_pairs(links, shape, name, "a source and a target each", expected)
     key = pairs[:, 0] * shape[1] + pairs[:, 1]
     order = np.argsort(key, kind="stable")
     is_repeated = np.diff(key[order]) == 0

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.compiled import jit
-from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.structures import graph, graph_exact
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import TaskBlocks
+from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_task import Costs, GraphInput
 
@@ -135,10 +136,8 @@ class PairwiseGraph(LabellingTask):
 
     def _bounded(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[tuple[Any, float]]:
         """For each graph the labels that were found and a bound on all others."""
-        if np.shape(w) != (self.n_features,):
-            raise InputError(f"w has shape {np.shape(w)}; expected ({self.n_features},).")
+        w = checked_w(w, self.n_features)
         data = self._data(given, costs, needs_buffer=False)
-        w = np.array(w, dtype=np.float64)
         answers: list[tuple[Any, float]] = []
         for i, n_nodes in enumerate(given.size[:, 0]):
             codes = np.zeros(n_nodes, dtype=np.int64)

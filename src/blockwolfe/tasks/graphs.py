@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
+from blockwolfe.structures.checks import check_ends
 from blockwolfe.tasks.inputs import (
     array_of,
     check_sparse,
@@ -58,32 +59,12 @@ def _with_ones(rows: Any) -> Any:
 
 def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:
     """Edges of all graphs end to end as (edges, 2) of int32, and where each graph begins."""
-    ends = [_ends_of(x, i) for i, x in enumerate(X)]
+    ends = [
+        check_ends(x.edges, n_positions(x.nodes, f"X[{i}].nodes"), f"X[{i}].edges")
+        for i, x in enumerate(X)
+    ]
     offset = np.concatenate([[0], np.cumsum([len(e) for e in ends])]).astype(np.int64)
-    return np.ascontiguousarray(np.concatenate(ends), dtype=np.int32), offset
-
-
-def _ends_of(x: Graph, i: int) -> np.ndarray:
-    edges = array_of(x.edges, f"X[{i}].edges")
-    if not edges.size:
-        return np.zeros((0, 2), dtype=np.int32)
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise InputError(
-            f"X[{i}].edges has shape {edges.shape} and type {edges.dtype}; expected integers of "
-            "shape (n_edges, 2), the two nodes of each edge."
-        )
-    n_nodes = n_positions(x.nodes, f"X[{i}].nodes")
-    is_outside = (edges < 0) | (edges >= n_nodes)
-    if is_outside.any():
-        e = int(np.flatnonzero(is_outside.any(axis=1))[0])
-        raise InputError(
-            f"X[{i}].edges[{e}] is {tuple(edges[e].tolist())}, but its nodes are 0..{n_nodes - 1}."
-        )
-    is_loop = edges[:, 0] == edges[:, 1]
-    if is_loop.any():
-        e = int(np.argmax(is_loop))
-        raise InputError(f"X[{i}].edges[{e}] joins node {edges[e, 0]} to itself; remove it.")
-    return edges
+    return np.concatenate(ends), offset
 
 
 def edge_tokens(X: Sequence[Graph], offset: np.ndarray) -> tuple[Tokens, int]:

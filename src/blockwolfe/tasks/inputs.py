@@ -19,6 +19,7 @@ __all__ = [
     "check_flags",
     "check_sparse",
     "checked_mask",
+    "checked_w",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -59,7 +60,9 @@ def n_examples(X: Any, Y: Any) -> int:
 
 
 def positional(values: Any) -> Any:
-    """What pandas indexes by label, as an array that is indexed by position."""
+    """What is indexed by label (pandas) or not at all, as something indexed by position."""
+    if sp.issparse(values) and values.format in ("coo", "dia", "bsr"):
+        return values.tocsr()
     return values.to_numpy() if hasattr(values, "iloc") else values
 
 
@@ -90,7 +93,8 @@ def n_positions(x: Any, name: str = "x") -> int:
     """Length of one sequence, whatever it is made of; `name` is what an error calls it."""
     if hasattr(x, "shape") and len(x.shape) > 0:
         return int(x.shape[0])
-    if not hasattr(x, "__len__") or isinstance(x, (str, Mapping)):
+    is_none = hasattr(x, "shape") or not hasattr(x, "__len__")  # (an array of no dimension)
+    if is_none or isinstance(x, (str, Mapping)):
         raise InputError(f"{name} is a {type(x).__name__}; expected a sequence or an array.")
     return len(x)
 
@@ -119,6 +123,13 @@ def check_sparse(matrix: Any, name: str = "X") -> None:
             f"{name} is a sparse matrix with an indptr that decreases or goes beyond its "
             f"{len(indices)} entries; it is damaged, make it anew."
         )
+
+
+def checked_w(w: Any, n_features: int) -> np.ndarray:
+    """Weights as compiled code takes them, in a copy: it looks for no more and no fewer."""
+    if np.shape(w) != (n_features,):
+        raise InputError(f"w has shape {np.shape(w)}; expected ({n_features},).")
+    return np.array(w, dtype=np.float64)
 
 
 def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]:
@@ -153,7 +164,7 @@ def checked_mask(allowed: Any, shape: tuple[int, int], i: int, unit: str) -> np.
 def is_token_dicts(features: Sequence[Any]) -> bool:
     """Whether sequences are lists of token dicts (or of feature-name lists), not arrays."""
     first = features[0] if len(features) else None
-    if isinstance(first, (Mapping, set, frozenset)):
+    if isinstance(first, (Mapping, set, frozenset)) and not sp.issparse(first):
         raise InputError(
             f"X[0] is a {type(first).__name__}; expected a sequence: a list of token dicts, one "
             "per position."

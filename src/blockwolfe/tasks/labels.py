@@ -63,14 +63,18 @@ def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _one_sequence(y: Any, i: int) -> np.ndarray:
-    if isinstance(y, str) or not hasattr(y, "__len__") or not hasattr(y, "__getitem__"):
+    is_list = hasattr(y, "__len__") and hasattr(y, "__getitem__") and getattr(y, "ndim", 1) > 0
+    if isinstance(y, str) or not is_list:
         raise InputError(
             f"Y[{i}] is {reprlib.repr(y)} of type {type(y).__name__}; expected a sequence of "
             "labels, one per position of X."
         )
     if not len(y):
         raise InputError(f"Y[{i}] is empty; every sequence needs at least one position.")
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except ValueError:  # rows of unequal length
+        array = np.zeros((0, 0))
     if array.dtype.kind == "O" and all(isinstance(label, str) for label in y):
         array = array.astype(str)
     # numpy turns a mixture such as ["a", 1] into strings without a word

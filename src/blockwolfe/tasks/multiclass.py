@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.inputs import check_flags, table_tokens
+from blockwolfe.tasks.inputs import check_flags, checked_w, table_tokens
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Multiclass"]
@@ -78,6 +78,7 @@ class Multiclass(SequenceTask):
 
     def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
         """<w, phi(x, k)> for every row x and label k."""
+        w = checked_w(w, self.n_features)
         tokens, n_features, _ = self._tokens(X)
         self._check_n_features(n_features)
         shape = (len(tokens.offset) - 1, n_features)

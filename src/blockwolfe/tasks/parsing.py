@@ -13,10 +13,11 @@ from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import spanning_tree
+from blockwolfe.structures.checks import integer_pairs
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
-from blockwolfe.tasks.inputs import array_of, n_positions, sequence_tokens
+from blockwolfe.tasks.inputs import n_positions, sequence_tokens
 from blockwolfe.tasks.link_inputs import no_nodes
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
@@ -225,12 +226,8 @@ def _read_features(X: Sequence[Arcs]) -> tuple[Tokens, int]:
 
 def _checked_arcs(x: Arcs, i: int) -> np.ndarray:
     """Arcs as (n_arcs, 2) of int32, each once, of which a single-rooted tree can be made."""
-    arcs, n_words = array_of(x.arcs, f"X[{i}].arcs"), x.n_words
-    if arcs.ndim != 2 or arcs.shape[1] != 2 or arcs.dtype.kind not in "iu":
-        raise InputError(
-            f"X[{i}].arcs has shape {arcs.shape} and type {arcs.dtype}; expected integers of shape "
-            "(n_arcs, 2), head and child of each arc."
-        )
+    arcs = integer_pairs(x.arcs, f"X[{i}].arcs", "head and child of each arc")
+    n_words = x.n_words
     head, child = arcs[:, 0], arcs[:, 1]
     is_bad = (head < 0) | (head > n_words) | (child < 1) | (child > n_words) | (head == child)
     if is_bad.any():
@@ -251,7 +248,7 @@ def _checked_arcs(x: Arcs, i: int) -> np.ndarray:
         raise InputError(f"X[{i}].arcs: {error} (An arc that is not listed is forbidden.)") from (
             error
         )
-    return np.ascontiguousarray(arcs, dtype=np.int32)
+    return arcs.astype(np.int32)
 
 
 def _check_trees(Y: Any, X: Any) -> list[np.ndarray]:

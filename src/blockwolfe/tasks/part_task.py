@@ -13,11 +13,11 @@ from numba import typeof, types
 from sklearn.base import BaseEstimator
 
 from blockwolfe.compiled import Piece, announced_compilation
-from blockwolfe.errors import InputError
 from blockwolfe.features.columns import Columns, add_parts
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
+from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.part_functions import PartData
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
@@ -192,6 +192,7 @@ class PartTask(BaseEstimator):
                 *costs,
                 given.forbidden,
                 data.option,
+                np.array(self.layout_),
             ),
         )
 
@@ -204,15 +205,13 @@ class PartTask(BaseEstimator):
 
     def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
         """The oracle's outputs at w."""
-        if np.shape(w) != (self.n_features,):
-            raise InputError(f"w has shape {np.shape(w)}; expected ({self.n_features},).")
+        w = checked_w(w, self.n_features)
         data = self._data(given, costs, needs_buffer=False)
         room = np.maximum(self._corner_size(given), 1)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
         size = np.zeros(len(room), dtype=np.int64)
         oracle = _oracle_piece(self.functions.maximize, data)
-        w = np.array(w, dtype=np.float64)
         part_functions.answer_all(oracle, data, w, corners, size)
         return [
             self._output(corners.part[begin : begin + n], given, i)

@@ -17,7 +17,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import pose_functions, vector_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
-from blockwolfe.tasks.inputs import LARGEST_FEATURE
+from blockwolfe.tasks.inputs import LARGEST_FEATURE, checked_w
 from blockwolfe.tasks.pose_functions import PoseData
 
 __all__ = ["Pose"]
@@ -283,10 +283,9 @@ class Pose(BaseEstimator):
         return part, value
 
     def _answer(self, data: PoseData, w: np.ndarray) -> list[np.ndarray]:
-        if np.shape(w) != (self.n_features,):
-            raise InputError(f"w has shape {np.shape(w)}; expected ({self.n_features},).")
+        w = checked_w(w, self.n_features)
         out = np.zeros((len(data.shape), self.n_joints_, 3), dtype=np.int64)
-        call(pose_functions.find_all, PoseData, data, np.array(w, dtype=np.float64), out)
+        call(pose_functions.find_all, PoseData, data, w, out)
         return list(out)
 
     def predict(self, X: Any, w: np.ndarray) -> list[np.ndarray]:

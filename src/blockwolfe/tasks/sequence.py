@@ -12,6 +12,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
+from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.labels import encode, find_classes
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.sequence_functions import SequenceData, decode
@@ -147,7 +148,14 @@ class SequenceTask(BaseEstimator):
             is_unit=True,
             is_cheap=longest == 1,  # a single label: the scores are all there is to it
             scratch=sequence_functions.SCRATCH,
-            identity=(*data.tokens, data.labels, data.cost, data.scale, data.allowed),
+            identity=(
+                *data.tokens,
+                data.labels,
+                data.cost,
+                data.scale,
+                data.allowed,
+                np.array(data.layout),
+            ),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
@@ -198,9 +206,9 @@ class SequenceTask(BaseEstimator):
 
     def predict(self, X: Any, w: np.ndarray) -> Any:
         """Best outputs for all of X at w."""
-        data = self._data(X)
+        w, data = checked_w(w, self.n_features), self._data(X)
         codes = np.zeros(len(data.labels), dtype=np.int64)
-        _decode_all(data, np.ascontiguousarray(w, dtype=np.float64), codes)
+        _decode_all(data, w, codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
@@ -234,8 +242,7 @@ class SequenceTask(BaseEstimator):
 
     def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """Best output for L(y, .) + <w, phi(x, .)>."""
-        data = self._data(self._single(x), [y])
-        w = np.array(w, dtype=np.float64)
+        w, data = checked_w(w, self.n_features), self._data(self._single(x), [y])
         sequence_functions.score(data, 0, w)
         sequence_functions.maximize(data, 0, w, *_corner_scratch(data))
         return self._outputs(self.classes_[data.path], data.tokens.offset)[0]
