@@ -88,6 +88,7 @@ def main() -> None:
     length = [abs(len(e) + len(f) - 26) for e, f in X_test]
     shown = int(np.argmin(length))
     display = bw.AlignmentDisplay(*X_test[shown], Y_test[shown], predicted[shown]).plot()
+    options.output.mkdir(parents=True, exist_ok=True)
     display.figure_.savefig(options.output / "alignment.png", dpi=120)
 
 

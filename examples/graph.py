@@ -57,6 +57,7 @@ def main() -> None:
         for x, (y, upper) in zip(test[0], bounds, strict=True)
     ]
     print(f"  test pictures decoded to proven optimality: {np.mean(np.array(gaps) < 1e-6):.0%}")
+    given.output.mkdir(parents=True, exist_ok=True)
     path = given.output / "graph.png"
     bw.LabellingDisplay(shown).plot().figure_.savefig(path, dpi=120)
     print(f"wrote {path}")

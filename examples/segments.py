@@ -63,6 +63,7 @@ def main() -> None:
     display = bw.LabellingDisplay(shown).plot()
     for title, share in display.agreement.items():
         print(f"  {title}: positions right on test signals {share:.3f}")
+    given.output.mkdir(parents=True, exist_ok=True)
     path = given.output / "segments.png"
     display.figure_.savefig(path, dpi=120)
     print(f"wrote {path}")

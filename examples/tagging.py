@@ -67,6 +67,7 @@ def main() -> None:
     score = chunk_f1([[str(tag) for tag in y] for y in Y_test], predicted)
     print(f"chunks of {len(Y_test)} other sentences: F1 {score.f1:.3f}")
     display = bw.TransitionsDisplay.from_estimator(svm).plot()
+    given.output.mkdir(parents=True, exist_ok=True)
     display.figure_.savefig(given.output / "tagging.png", dpi=120)
 
 

@@ -78,6 +78,7 @@ def main() -> None:
     shown = n + int(np.argmin([abs(len(y) - 12) for y in Y[n:]]))
     predicted = svm.predict(X[shown : shown + 1])[0]
     display = bw.TreeDisplay(X[shown].edges, Y[shown], predicted, words[shown]).plot()
+    given.output.mkdir(parents=True, exist_ok=True)
     display.figure_.savefig(given.output / "tree.png", dpi=120)
 
 

@@ -15,7 +15,7 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 def test_example_runs(name, tmp_path):
     source = (EXAMPLES / name).read_text()
     draws = "--output" in source
-    options = ["--small", "--output", str(tmp_path)] if draws else []
+    options = ["--small", "--output", str(tmp_path / "new" / "folder")] if draws else []
     run = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *options],
         capture_output=True,
@@ -25,6 +25,6 @@ def test_example_runs(name, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip()
-    pictures = list(tmp_path.glob("*.png"))
+    pictures = list(tmp_path.glob("new/folder/*.png"))
     assert bool(pictures) == draws
     assert all(picture.stat().st_size > 1000 for picture in pictures)
