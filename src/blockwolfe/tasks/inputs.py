@@ -19,6 +19,7 @@ __all__ = [
     "check_flags",
     "check_sparse",
     "checked_mask",
+    "count",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -50,11 +51,11 @@ class Masked:
 
 def n_examples(X: Any, Y: Any) -> int:
     """Number of examples, after checking that X and Y agree on it and that there are any."""
-    n_x, n_y = _count(X, "X"), _count(Y, "Y")
+    n_x, n_y = count(X, "X"), count(Y, "Y")
     if n_x != n_y:
         raise InputError(f"X has {n_x} examples and Y has {n_y}; expected one y for every x.")
     if n_x == 0:
-        raise InputError("X is empty (0 samples); a minimum of 1 is required to train.")
+        raise InputError("X is empty (0 samples); a minimum of 1 is required.")
     return n_x
 
 
@@ -68,7 +69,8 @@ def taken(values: Any, index: Any) -> Any:
     return values[index] if hasattr(values, "shape") else [values[i] for i in index]
 
 
-def _count(values: Any, name: str) -> int:
+def count(values: Any, name: str) -> int:
+    """Number of examples in a list or an array; `name` is what an error calls it."""
     if hasattr(values, "__array__") and not hasattr(values, "shape"):
         values = np.asarray(values)
     if hasattr(values, "shape") and len(values.shape) > 0:
