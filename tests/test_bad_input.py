@@ -165,8 +165,10 @@ def test_multiclass_input():
         svm.score(X, Y, sample_weight=[1, 2])
     with pytest.raises(bw.InputError, match=r"Y\[0\] is 5, outside the labels 0\.\.2"):
         svm.fit(X, [5, *Y[1:]])
-    with pytest.raises(ValueError, match="NaN"):
-        svm.fit(np.where(X == 0, np.nan, X), Y)
+    with pytest.raises(ValueError, match="Input X contains NaN.\nStructuredSVM does not accept"):
+        svm.fit(np.where(X > 0, np.nan, X), Y)
+    with pytest.raises(bw.InputError, match=r"X\[0\] is a dict; .*DictVectorizer"):
+        svm.fit([{"length": 1.0}, {"length": 2.0}], ["a", "b"])
     with pytest.raises(bw.InputError, match="12 examples and Y has 11"):
         svm.fit(X, Y[1:])
     with pytest.raises(bw.OptionError, match="bias='False' must be True or False"):

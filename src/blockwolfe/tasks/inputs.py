@@ -273,8 +273,16 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
     """Rows of a 2-d array or sparse matrix (or a list of sparse rows), each of length one."""
     if isinstance(X, (list, tuple)) and len(X) and sp.issparse(X[0]):
         X = _stacked(X)
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], Mapping):
+        raise InputError(
+            "X[0] is a dict; expected rows of numbers. Make them of dicts with "
+            "sklearn.feature_extraction.DictVectorizer, for example in a pipeline."
+        )
     check_sparse(X)
-    matrix = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
+    table = check_array(
+        X, accept_sparse="csr", dtype=np.float64, input_name="X", estimator="StructuredSVM"
+    )
+    matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the user's matrix stays as it is
         matrix.sum_duplicates()
