@@ -116,10 +116,42 @@ def test_prediction_input():
         svm.predict([np.zeros((2, 5))])
     with pytest.raises(bw.InputError, match="X has nan|has nan at position 0"):
         svm.predict([np.full((1, 4), np.nan)])
-    with pytest.raises(bw.InputError, match="empty"):
-        svm.predict([])
     with pytest.raises(bw.InputError, match=r"\[1\] is empty"):
         svm.predict([np.zeros((1, 4)), np.zeros((0, 4))])
+    with pytest.raises(bw.InputError, match="X is a generator; expected a list or an array"):
+        svm.predict(x for x in [np.zeros((2, 4))])
+    with pytest.raises(bw.InputError, match="X is a Masked; expected a list or an array"):
+        svm.predict(bw.tasks.Masked(np.zeros((2, 4)), np.ones((2, 3), dtype=bool)))
+
+
+def test_nothing_to_predict():
+    """An empty list has no outputs, whatever the task; nothing can be scored on it."""
+    path = bw.solve_path(bw.Problem(bw.tasks.Chain(3), *chain_data()), 0.5)
+    models = [
+        chain_fit(),
+        bw.StructuredSVM(lam=0.5, tol=0.1).fit(*multiclass_data()),
+        bw.StructuredSVM(Sign(), lam=0.5, tol=0.1).fit([[1.0], [-1.0]], [1, -1]),
+    ]
+    for svm in models:
+        assert svm.predict([]) == []
+        with pytest.raises(bw.InputError, match=r"X is empty \(0 samples\)"):
+            svm.score([], [])
+    assert chain_fit().predict(np.array([], dtype=object)) == []
+    assert path.predict([], lam=0.1) == []
+    with pytest.raises(ValueError, match="0 sample"):  # as scikit-learn has it for tables
+        models[1].predict(np.zeros((0, 4)))
+
+
+def test_rows_without_names_after_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    X, Y = multiclass_data()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    svm = bw.StructuredSVM(lam=0.5, tol=0.1).fit(frame, Y)
+    assert svm.predict([]) == []
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        svm.predict(X[0])
+    with pytest.warns(UserWarning, match="valid feature names"):
+        svm.predict(X)
 
 
 def test_multiclass_input():
@@ -135,8 +167,10 @@ def test_multiclass_input():
         svm.score(X, Y, sample_weight=[1, 2])
     with pytest.raises(bw.InputError, match=r"Y\[0\] is 5, outside the labels 0\.\.2"):
         svm.fit(X, [5, *Y[1:]])
-    with pytest.raises(ValueError, match="NaN"):
-        svm.fit(np.where(X == 0, np.nan, X), Y)
+    with pytest.raises(ValueError, match="Input X contains NaN.\nStructuredSVM does not accept"):
+        svm.fit(np.where(X > 0, np.nan, X), Y)
+    with pytest.raises(bw.InputError, match=r"X\[0\] is a dict; .*DictVectorizer"):
+        svm.fit([{"length": 1.0}, {"length": 2.0}], ["a", "b"])
     with pytest.raises(bw.InputError, match="12 examples and Y has 11"):
         svm.fit(X, Y[1:])
     with pytest.raises(bw.OptionError, match="bias='False' must be True or False"):
@@ -236,6 +270,7 @@ class Sign:
     (dict(features=lambda s, x, y: ([0, 0], [1.0, 1.0]), n_features=2), "index twice"),
     (dict(features=lambda s, x, y: ([5], [1.0]), n_features=2), "length 6, but w has length 2"),
     (dict(features=lambda s, x, y: ([0], [1.0])), "attribute n_features"),
+    (dict(features=lambda s, x, y: {"a": 1.0}), r"returned a dict; expected an array .* \(indices, values\)"),
     (
         dict(loss=lambda s, y, h: -float(y != h), augmented_decode=lambda s, x, y, w: -y),
         "loss.* is -1.0",

@@ -53,6 +53,20 @@ def test_fitted_attributes_belong_together():
     assert svm.score(X, Y) == pytest.approx(1 - np.mean(losses))
 
 
+@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+def test_a_fit_goes_on_where_another_ended():
+    svm, X, Y = fitted(tol=1e-3, max_passes=2, random_state=0)
+    reached = svm.certificate_
+    assert reached.gap > 1e-3
+    svm.set_params(max_passes=1000).fit(X, Y, start=svm.result_.last_state)
+    assert svm.trace_[0].dual == pytest.approx(reached.dual, rel=1e-12)
+    assert svm.certificate_.gap <= 1e-3
+    with pytest.raises(bw.InputError, match=r"start is a Result, .* pass result\.last_state"):
+        svm.fit(X, Y, start=svm.result_)
+    with pytest.raises(bw.InputError, match="start does not belong to this problem"):
+        svm.fit(X[1:], Y[1:], start=svm.result_.last_state)
+
+
 def test_c_is_one_over_lam_n():
     by_lam, X, Y = fitted(lam=0.5, random_state=0)
     by_c = bw.StructuredSVM(bw.tasks.Chain(3), C=1 / (0.5 * 20), tol=1e-2, random_state=0).fit(X, Y)

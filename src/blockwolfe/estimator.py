@@ -104,8 +104,20 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, held_out: Any = None) -> StructuredSVM:
-        """Train; `held_out=(X, y)` adds the mean loss on other data to the trace."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        held_out: Any = None,
+        *,
+        start: Any = None,
+    ) -> StructuredSVM:
+        """Train; `held_out=(X, y)` adds the mean loss on other data to the trace.
+
+        `start=svm.result_.last_state` goes on where an earlier fit on the same data ended, for
+        example after Ctrl-C, at the same or another `lam`.
+        """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
@@ -125,6 +137,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
                 time_limit=self.time_limit,
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
+                start=start,
                 checkpoint=self.checkpoint,
                 callbacks=(*callbacks, *theirs),
                 held_out=held_out,
@@ -184,6 +197,9 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     def _check_names(self, X: Any, reset: bool) -> None:
         """Remember the column names of a DataFrame, or compare with them."""
         has_names = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
+        is_table = hasattr(X, "columns") or getattr(X, "ndim", 1) == 2
+        if not (reset or is_table):
+            return  # rows without names; the task says it if anything else is wrong with them
         if has_names and isinstance(self._task(), (Multiclass, Multilabel)):
             validate_data(self, X, reset=reset, skip_check_array=True)
 

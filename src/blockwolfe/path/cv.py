@@ -110,9 +110,18 @@ class StructuredSVMCV(StructuredSVM):
         self.one_standard_error = one_standard_error
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, held_out: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        held_out: Any = None,
+        *,
+        start: Any = None,
     ) -> StructuredSVMCV:
-        """Score every lambda on held-out folds, choose one, and train on everything."""
+        """Score every lambda on held-out folds, choose one, and train on everything.
+
+        `held_out` and `start` are those of the last training, as in `StructuredSVM.fit`.
+        """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
         check_integer("n_lams", self.n_lams, 2)
@@ -138,7 +147,7 @@ class StructuredSVMCV(StructuredSVM):
         chosen = self._choose()
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
-        self.best_estimator_.fit(X, y, sample_weight, held_out)
+        self.best_estimator_.fit(X, y, sample_weight, held_out, start=start)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):

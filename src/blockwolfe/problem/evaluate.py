@@ -12,13 +12,16 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
 from blockwolfe.problem.vector_functions import OracleData
-from blockwolfe.tasks.inputs import n_examples, positional
+from blockwolfe.tasks.inputs import count, n_examples, positional
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
 
 
 def predict(task: Any, X: Any, w: np.ndarray) -> Any:
-    """Outputs for all of X: in one compiled call where the task has it."""
+    """Outputs for all of X, in one compiled call where the task has it; none for an empty list."""
+    is_table = getattr(X, "ndim", 1) > 1
+    if count(X, "X") == 0 and not is_table:
+        return []
     if callable(getattr(task, "predict", None)):
         return task.predict(X, w)
     return [task.decode(x, w) for x in positional(X)]

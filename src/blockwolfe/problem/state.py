@@ -116,7 +116,7 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
     """Refuse a state that belongs to another problem."""
     if not isinstance(state, State):
         raise InputError(
-            f"{name} is a {type(state).__name__}, not a State; pass result.state of a solve."
+            f"{name} is a {type(state).__name__}, not a State; pass result.last_state of a solve."
         )
     if state.fingerprint != blocks.fingerprint:
         raise InputError(

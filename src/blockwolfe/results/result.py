@@ -21,9 +21,9 @@ REMEDIES = {
     Status.MAX_ORACLE_CALLS: "Raise max_oracle_calls, or tol, or lam.",
     Status.TIME_LIMIT: "Raise time_limit, or tol, or lam.",
     Status.CACHE_FULL: "Raise max_corners or max_bytes of the cache, or leave them out.",
-    Status.STALLED: "Raise tol: this accuracy is beyond double precision here; or scale features.",
-    Status.INEXACT_ORACLE: "Use an exact decoder, or take the numbers as estimates.",
-    Status.INTERRUPTED: "Go on with solve(..., start=result.last_state).",
+    Status.STALLED: "Raise tol or lam, or scale features: steps gain less than rounding here.",
+    Status.INEXACT_ORACLE: "Use an exact decoder (check_task tests it), or take estimates.",
+    Status.INTERRUPTED: "Go on with start=result.last_state, in solve or in fit.",
 }
 
 

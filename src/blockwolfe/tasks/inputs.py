@@ -20,6 +20,7 @@ __all__ = [
     "check_sparse",
     "checked_mask",
     "checked_w",
+    "count",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -51,11 +52,11 @@ class Masked:
 
 def n_examples(X: Any, Y: Any) -> int:
     """Number of examples, after checking that X and Y agree on it and that there are any."""
-    n_x, n_y = _count(X, "X"), _count(Y, "Y")
+    n_x, n_y = count(X, "X"), count(Y, "Y")
     if n_x != n_y:
         raise InputError(f"X has {n_x} examples and Y has {n_y}; expected one y for every x.")
     if n_x == 0:
-        raise InputError("X is empty (0 samples); a minimum of 1 is required to train.")
+        raise InputError("X is empty (0 samples); a minimum of 1 is required.")
     return n_x
 
 
@@ -71,7 +72,8 @@ def taken(values: Any, index: Any) -> Any:
     return values[index] if hasattr(values, "shape") else [values[i] for i in index]
 
 
-def _count(values: Any, name: str) -> int:
+def count(values: Any, name: str) -> int:
+    """Number of examples in a list or an array; `name` is what an error calls it."""
     if hasattr(values, "__array__") and not hasattr(values, "shape"):
         values = np.asarray(values)
     if hasattr(values, "shape") and len(values.shape) > 0:
@@ -282,8 +284,16 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
     """Rows of a 2-d array or sparse matrix (or a list of sparse rows), each of length one."""
     if isinstance(X, (list, tuple)) and len(X) and sp.issparse(X[0]):
         X = _stacked(X)
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], Mapping):
+        raise InputError(
+            "X[0] is a dict; expected rows of numbers. Make them of dicts with "
+            "sklearn.feature_extraction.DictVectorizer, for example in a pipeline."
+        )
     check_sparse(X)
-    matrix = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
+    table = check_array(
+        X, accept_sparse="csr", dtype=np.float64, input_name="X", estimator="StructuredSVM"
+    )
+    matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the user's matrix stays as it is
         matrix.sum_duplicates()

@@ -50,7 +50,13 @@ def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | 
         row.sum_duplicates()
         index, value, size = row.indices, row.data, row.shape[1]
     else:
-        dense = np.asarray(phi, dtype=np.float64)
+        try:
+            dense = np.asarray(phi, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{what} returned a {type(phi).__name__}; expected an array of numbers, a sparse "
+                "row, or (indices, values)."
+            ) from error
         if dense.ndim != 1:
             raise InputError(
                 f"{what} returned an array of shape {dense.shape}; expected one dimension."
