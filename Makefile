@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
@@ -11,13 +12,17 @@ STAMP  := $(VENV)/.installed
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
 
-$(STAMP): pyproject.toml
+$(DEMO): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	touch $@
+
+$(STAMP): $(DEMO)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP)   ## train on handwritten digit strings, print the certificate, draw the report
+demo: $(DEMO)    ## train on handwritten digit strings, print the certificate, draw the report
 	$(BIN)/blockwolfe demo
 
 lint: $(STAMP)   ## ruff and mypy

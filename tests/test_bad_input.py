@@ -61,6 +61,7 @@ BAD = {
     "unknown option in method": (dict(method="bcfw+fast"), r"valid: 'bcfw', 'bcfw\+uniform'"),
     "method of wrong type": (dict(method=3), "neither a name nor a method object"),
     "negative tol": (dict(tol=-1), "tol=-1 must be"),
+    "passes-word": (dict(max_passes="many"), "max_passes='many' must be an integer >= 0, 'auto' or"),
     "passes": (dict(max_passes=2.5), r"max_passes=2\.5 must be an integer"),
     "oracle calls": (dict(max_oracle_calls=3), "max_oracle_calls=3 is less than the number of blocks, 8"),
     "time": (dict(time_limit=0), "time_limit=0 must be seconds > 0"),

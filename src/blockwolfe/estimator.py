@@ -52,7 +52,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     tol : the certified gap to stop at.
     method : "auto", "bcfw", "bcfw+gap+pairwise+cache", "fw", ..., or a method object.
     bounds : (l, u) with l <= w <= u, or a dict by groups of weights; see `Problem`.
-    max_passes, max_oracle_calls, time_limit : budgets; see `solve`.
+    max_passes, max_oracle_calls, time_limit : budgets; see `solve`. `max_passes="auto"` is 1000
+        passes, and more where there are fewer than 200 examples.
     random_state : seed.
     n_jobs : cores for full passes and dear oracles; -1 for all.
     checkpoint : a path or `Checkpoint(path, every=60)`: `fit` goes on from it after a crash.
@@ -80,7 +81,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         tol: float = 1e-3,
         method: Any = "auto",
         bounds: Any = None,
-        max_passes: int | None = 1000,
+        max_passes: int | str | None = "auto",
         max_oracle_calls: int | None = None,
         time_limit: float | None = None,
         random_state: Any = None,

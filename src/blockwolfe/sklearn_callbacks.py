@@ -57,7 +57,8 @@ class _Passes:
 
     def __init__(self, svm: Any, fitted: Any, data: dict[str, Any]) -> None:
         self._fitted, self._data = fitted, {"estimator": svm, **data}
-        self._context = svm._init_callback_context(max_subtasks=svm.max_passes)
+        n_most = None if svm.max_passes == "auto" else svm.max_passes
+        self._context = svm._init_callback_context(max_subtasks=n_most)
         self._context.call_on_fit_task_begin(**self._data)
 
     def __call__(self, event: Event) -> bool:

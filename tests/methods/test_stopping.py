@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.methods.limits import Limits
 from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 
 LAM = 0.05
@@ -357,3 +358,18 @@ def test_batch_steps_use_all_the_calls_there_are(problem, n_steps):
     n = len(problem)
     result = bw.solve(problem, LAM, "fw", tol=0.0, max_oracle_calls=(n_steps + 1) * n)
     assert result.trace[-1].passes == n_steps
+
+
+@pytest.mark.parametrize(("n_blocks", "passes"), [(10, 20_000), (200, 1000), (10**6, 1000)])
+def test_passes_of_auto(n_blocks, passes):
+    """Few examples need many passes, and passes over few cost nothing."""
+    assert Limits.checked(0.1, "auto", None, None, n_blocks).max_passes == passes
+    assert Limits.checked(0.1, None, None, None, n_blocks).max_passes is None
+
+
+def test_the_estimator_is_certified_where_a_thousand_passes_are_too_few():
+    X, Y = chain_data(n=20)
+    method = "bcfw+pairwise+cache"
+    svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.01, method=method, random_state=0).fit(X, Y)
+    assert svm.result_.is_certified
+    assert svm.n_iter_ > 1000

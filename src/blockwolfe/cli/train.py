@@ -32,7 +32,10 @@ Simple = Annotated[
     bool, typer.Option("--one-standard-error", help="With --cv: the largest lam as good as best.")
 ]
 Tol = Annotated[float, typer.Option(help="Certified gap to stop at.")]
-Passes = Annotated[int, typer.Option(help="Budget of passes.")]
+Passes = Annotated[
+    int | None,
+    typer.Option(help="Budget of passes; else 1000, and more for fewer than 200 examples."),
+]
 Calls = Annotated[int | None, typer.Option(help="Budget of oracle calls.")]
 Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
 CheckpointFile = Annotated[
@@ -59,7 +62,7 @@ def train(
     one_standard_error: Simple = False,
     tol: Tol = 1e-3,
     method: o.Method = "auto",
-    max_passes: Passes = 1000,
+    max_passes: Passes = None,
     max_oracle_calls: Calls = None,
     time_limit: Seconds = None,
     seed: o.Seed = 0,
@@ -101,7 +104,7 @@ def train(
         "task": entry.make(set or (), min_count),
         "tol": tol,
         "method": method,
-        "max_passes": max_passes,
+        "max_passes": "auto" if max_passes is None else max_passes,
         "time_limit": time_limit,
         "random_state": seed,
         "n_jobs": n_jobs,

@@ -60,7 +60,11 @@ def wants_stop(callbacks: tuple[Callback, ...], event: Any) -> bool:
 
 
 class ProgressLine:
-    """A live line with pass, dual, gap and gap estimate; a context manager and a callback."""
+    """A live line with pass, gap and tolerance; a context manager and a callback.
+
+    No estimates: between certificates a cache calls the oracle only where a block has little left
+    to gain, so that their sum is far too small.
+    """
 
     def __init__(self, max_passes: int | None) -> None:
         self._progress = Progress(
@@ -72,7 +76,7 @@ class ProgressLine:
             transient=True,
         )
         self._task = self._progress.add_task("starting", total=max_passes)
-        self._gap = float("nan")
+        self._gap = "not yet known"
 
     def __enter__(self) -> ProgressLine:
         self._progress.start()
@@ -83,9 +87,7 @@ class ProgressLine:
 
     def __call__(self, event: Event) -> None:
         row = event.row
-        self._gap = row.gap if row.gap == row.gap else self._gap
-        gap = f"{self._gap:.3g}" if self._gap == self._gap else "not yet known"
-        text = f"pass {row.passes}  gap {gap}  estimate {row.gap_estimate:.3g}"
-        self._progress.update(
-            self._task, completed=row.passes, description=f"{text}  tol {event.tol:.3g}"
-        )
+        if row.gap == row.gap:
+            self._gap = f"{row.gap:.3g} (of pass {row.passes})"
+        text = f"pass {row.passes}  gap {self._gap}  tol {event.tol:.3g}"
+        self._progress.update(self._task, completed=row.passes, description=text)

@@ -12,6 +12,9 @@ from blockwolfe.errors import OptionError
 
 __all__ = ["Clock", "Limits"]
 
+# max_passes="auto": so many, or as many as make so many visits where the examples are few.
+AUTO_PASSES, AUTO_VISITS = 1000, 200_000
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -36,9 +39,12 @@ class Limits:
         """Refuse values that make no sense, before any work."""
         if not _is_real(tol) or not tol >= 0:
             raise OptionError(f"tol={tol!r} must be a number >= 0: the certified gap to stop at.")
+        if isinstance(max_passes, str) and max_passes == "auto":
+            max_passes = max(AUTO_PASSES, AUTO_VISITS // n_blocks)
         for name, value in (("max_passes", max_passes), ("max_oracle_calls", max_oracle_calls)):
             if value is not None and not (_is_integer(value) and value >= 0):
-                raise OptionError(f"{name}={value!r} must be an integer >= 0, or None.")
+                auto = "'auto' or " if name == "max_passes" else ""
+                raise OptionError(f"{name}={value!r} must be an integer >= 0, {auto}None.")
         if max_oracle_calls is not None and max_oracle_calls < n_blocks:
             raise OptionError(
                 f"max_oracle_calls={max_oracle_calls} is less than the number of blocks, "

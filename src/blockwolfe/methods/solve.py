@@ -36,7 +36,7 @@ def solve(
     method: Any = "auto",
     tol: float = 1e-3,
     *,
-    max_passes: int | None = None,
+    max_passes: int | str | None = None,
     max_oracle_calls: int | None = None,
     time_limit: float | None = None,
     start: Any = None,
@@ -57,8 +57,9 @@ def solve(
     method : "auto", "bcfw", "fw", a name with options such as "bcfw+gap+pairwise+cache",
         or a method object.
     tol : stop when the certified gap P - D is at most this (absolute).
-    max_passes, max_oracle_calls, time_limit : budgets. Oracle calls include those of
-        certificates, and the last n of them are kept for the final one; so is time for it.
+    max_passes, max_oracle_calls, time_limit : budgets, None for no limit; `max_passes="auto"` is
+        1000, or 200,000 visits where there are fewer than 200 examples. Oracle calls include
+        those of certificates, and the last n are kept for the final one; so is time for it.
     start : a `State` of the same problem (`result.last_state`) to go on from, at any lambda.
     random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a slow Python
         oracle not to the bit: how many are called at a time goes by the clock).
@@ -99,7 +100,7 @@ def solve(
         evaluate(np.zeros(blocks.n_features))  # data that does not fit is refused before any work
     with (
         problem.lock,
-        ProgressLine(max_passes) if verbose else nullcontext() as line,
+        ProgressLine(limits.max_passes) if verbose else nullcontext() as line,
         Workers(blocks, n_jobs) as workers,
     ):
         probe_oracle(blocks)

@@ -82,7 +82,7 @@ class StructuredSVMCV(StructuredSVM):
         tol: float = 1e-3,
         method: Any = "auto",
         bounds: Any = None,
-        max_passes: int | None = 1000,
+        max_passes: int | str | None = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
