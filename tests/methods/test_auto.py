@@ -31,7 +31,7 @@ def assert_explained(result):
     assert isinstance(result.method.sampling, bw.GapSampling)
     assert all(row.note for row in result.trace)
     assert result.note == result.trace[-1].note
-    assert result.note.startswith(f"{result.method.words}: the oracle takes ")
+    assert result.note.startswith(f"{result.method.words}; the oracle takes ")
     assert dict(result.rows())["method"] == f"auto: {result.note}"
 
 

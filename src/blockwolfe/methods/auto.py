@@ -93,7 +93,7 @@ class AutoEngine(BlockEngine):
 
     def _explain(self) -> None:
         share = f"{self._oracle_share:.0%}" if self._oracle_share >= 0.0 else "an unknown share"
-        self.note = f"{self.method.words}: the oracle takes {share} of a visit"
+        self.note = f"{self.method.words}; the oracle takes {share} of a visit"
 
     def _visit_stored(self) -> tuple[float, float]:
         """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
