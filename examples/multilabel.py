@@ -52,7 +52,7 @@ def main() -> None:
         )
     print(svm.certificate_)
     print("first test examples:", svm.task_.label_sets(guess[:3]))
-    display = bw.LabelPairsDisplay.from_model(svm, Y).plot()
+    display = bw.LabelPairsDisplay.from_estimator(svm, Y).plot()
     display.figure_.savefig(given.output / "label-pairs.png", dpi=150)
     print(f"picture: {given.output / 'label-pairs.png'}")
 

@@ -92,7 +92,7 @@ def main() -> None:
     shown = [i for i, x in enumerate(X_test) if 8 <= len(x) <= 14][:2]
     _, axes = plt.subplots(len(shown), 1, figsize=(11, 7), layout="constrained")
     for i, ax in zip(shown, axes, strict=True):
-        bw.ParseDisplay.from_prediction(X_test[i], found[i], Y_test[i]).plot(ax)
+        bw.ParseDisplay.from_predictions(X_test[i], found[i], Y_test[i]).plot(ax)
     plt.savefig(given.output / "parsing.png", dpi=120)
 
 

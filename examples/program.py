@@ -65,7 +65,7 @@ def main() -> None:
     print(f"                            article by article:       {apart:.4f}")
     wrong = [(y != z).sum() for y, z in zip(Y_test, svm.predict(X_test), strict=True)]
     worst = int(np.argmax(wrong))
-    display = bw.SelectionDisplay.from_model(svm, X_test[worst], Y_test[worst], ROWS).plot()
+    display = bw.SelectionDisplay.from_estimator(svm, X_test[worst], Y_test[worst], ROWS).plot()
     display.figure_.savefig(given.output / "selection.png", dpi=150)
     print(f"picture: {given.output / 'selection.png'}")
 

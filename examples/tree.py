@@ -77,8 +77,7 @@ def main() -> None:
         print(f"{title}: {svm.certificate_}")
         print(f"  labels right on {len(Y) - n} other trees: {svm.score(graphs[n:], Y[n:]):.3f}")
     shown = n + int(np.argmin([abs(len(y) - 12) for y in Y[n:]]))
-    predicted = svm.predict(X[shown : shown + 1])[0]
-    display = bw.TreeDisplay(X[shown].edges, Y[shown], predicted, words[shown]).plot()
+    display = bw.TreeDisplay.from_estimator(svm, X[shown], Y[shown], words[shown]).plot()
     display.figure_.savefig(given.output / "tree.png", dpi=120)
 
 

@@ -37,6 +37,7 @@ BAD = {
     "labels mixed over sequences": (dict(Y=changed(Y, 1, ["a", "b", "c"])), r"Y\[1\] has labels like 'a'"),
     "label not a sequence": (dict(Y=changed(Y, 1, 3)), r"Y\[1\] is 3 of type int"),
     "label of no dimension": (dict(Y=changed(Y, 1, np.array(3))), r"Y\[1\] is array\(3\) of type ndarray"),
+    "float labels": (dict(Y=changed(Y, 1, [0.0] * len(Y[1]))), r"Y\[1\] is .* of type float64; labels"),
     "ragged labels": (dict(Y=changed(Y, 1, [[0], [1, 2], [0]])), r"Y\[1\] is \[\[0\].*one per position"),
     "X longer than Y": (dict(Y=Y[:-1]), "X has 8 examples and Y has 7"),
     "sequence and labels of different length": (
@@ -246,6 +247,8 @@ def test_task_without_its_methods():
         def features(self, x, y):
             return [0.0]
 
+    with pytest.raises(bw.InputError, match=r"task='chain' is a string; pass an object"):
+        bw.Problem("chain", [1], [1])
     with pytest.raises(bw.InputError, match="Half lacks loss, decode, augmented_decode"):
         bw.Problem(Half(), [1], [1])
 

@@ -54,7 +54,7 @@ def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float]) -> Path:
 
     figure = plt.figure(figsize=(13, 9), layout="constrained")
     grid = figure.add_gridspec(2, 3)
-    bw.ConvergenceDisplay.from_result(chain.result_).plot(
+    bw.ConvergenceDisplay.from_estimator(chain).plot(
         axes=(figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1]))
     )
     bw.TransitionsDisplay.from_estimator(chain).plot(figure.add_subplot(grid[0, 2]))

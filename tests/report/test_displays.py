@@ -113,7 +113,7 @@ def test_block_gaps(chain):
 
 def test_held_out_loss_is_drawn_where_it_was_traced(chain):
     svm, X, Y = chain
-    display = bw.ConvergenceDisplay.from_result(svm.result_).plot(against="seconds")
+    display = bw.ConvergenceDisplay.from_estimator(svm).plot(against="seconds")
     assert len(display.axes_) == 3
     line = display.axes_[2].lines[0]
     known = ~np.isnan(svm.trace_["gap"])

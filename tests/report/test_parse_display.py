@@ -14,7 +14,7 @@ def colours(display):
 
 def test_arcs_have_the_colours_of_what_they_are():
     sentence = [("the", "DET"), ("cat", "NOUN"), ("sat", "VERB"), ("down", "ADV")]
-    display = bw.ParseDisplay.from_prediction(sentence, [2, 3, 0, 2], [2, 3, 0, 3]).plot()
+    display = bw.ParseDisplay.from_predictions(sentence, [2, 3, 0, 2], [2, 3, 0, 3]).plot()
     assert display.n_right == 3
     assert sorted(colours(display)) == ["tab:blue", "tab:blue", "tab:gray", "tab:red"]
     assert [text.get_text() for text in display.ax_.texts if text.get_text()] == [
@@ -25,9 +25,18 @@ def test_arcs_have_the_colours_of_what_they_are():
 
 
 def test_words_may_be_dicts():
-    display = bw.ParseDisplay.from_prediction([{"form": "Go", "upos": "VERB"}], [0])
+    display = bw.ParseDisplay.from_predictions([{"form": "Go", "upos": "VERB"}], [0])
     assert display.words == ["Go"]
     assert not display.plot().ax_.lines
+
+
+def test_of_an_estimator():
+    X, Y = [[("the", "DET"), ("cat", "NOUN")], [("we", "PRON"), ("ran", "VERB")]], [[2, 0], [2, 0]]
+    svm = bw.StructuredSVM(bw.tasks.SpanningTree(), lam=0.1, tol=0.01).fit(X, Y)
+    display = bw.ParseDisplay.from_estimator(svm, X[0], [0, 1])
+    assert display.words == ["the", "cat"]
+    assert display.heads == [2, 0]
+    assert display.n_right == 0
 
 
 @pytest.mark.parametrize(("words", "heads", "truth", "message"), [

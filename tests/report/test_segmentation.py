@@ -20,7 +20,7 @@ def test_centres_are_spread_to_the_nearest_pixels():
 
 def test_truth_prediction_and_errors_are_drawn():
     pytest.importorskip("matplotlib").use("Agg")
-    display = bw.SegmentationDisplay.from_labels(
+    display = bw.SegmentationDisplay.from_predictions(
         [[0, 0], [0, 1], [1, 0], [1, 1]], list("abab"), list("abbb"), ["a", "b"], shape=(2, 2)
     )
     assert display.pictures["wrong"].sum() == 1

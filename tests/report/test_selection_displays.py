@@ -22,7 +22,7 @@ def labels():
 def test_label_pairs(labels, pairs):
     X, Y = labels
     svm = bw.StructuredSVM(bw.tasks.Multilabel(pairs), lam=0.5, tol=0.05).fit(X, Y)
-    display = bw.LabelPairsDisplay.from_model(svm, Y, labels="abcd")
+    display = bw.LabelPairsDisplay.from_estimator(svm, Y, labels="abcd")
     on = Y[:, 0] == 1
     assert display.shares[0, 1] == pytest.approx(Y[on, 1].mean())
     assert np.isnan(display.shares[3]).all()
@@ -36,13 +36,13 @@ def test_label_pairs(labels, pairs):
 
 def test_label_pairs_of_another_model():
     with pytest.raises(bw.InputError, match="not a fitted model of label sets"):
-        bw.LabelPairsDisplay.from_model(bw.StructuredSVM(), [[0, 1]])
+        bw.LabelPairsDisplay.from_estimator(bw.StructuredSVM(), [[0, 1]])
 
 
 def test_selection():
     x = bw.tasks.ProgramInput(np.eye(4), [[1, 1, 1, 1], [1, 0, 0, 0]], [2, np.inf])
     svm = bw.StructuredSVM(bw.tasks.Program(), lam=0.1, tol=1e-4).fit([x], [[1, 1, 0, 0]])
-    display = bw.SelectionDisplay.from_model(svm, x, [0, 1, 1, 0], ["two", "free"])
+    display = bw.SelectionDisplay.from_estimator(svm, x, [0, 1, 1, 0], ["two", "free"])
     assert display.kinds == ["chosen, wrongly", "chosen, rightly", "missed", "left out, rightly"]
     assert display.usage.tolist() == [1.0]
     assert display.row_names == ["two"]

@@ -25,6 +25,15 @@ def test_forest_and_single_node():
     assert bw.TreeDisplay([], ["x"], ["x"]).plot().n_right == 1
 
 
+def test_of_an_estimator():
+    X = [bw.tasks.Graph(np.array([[0.0], [1.0]]), [[0, 1]])] * 2
+    svm = bw.StructuredSVM(bw.tasks.Tree(), lam=0.01, tol=0.01).fit(X, [["a", "b"]] * 2)
+    display = bw.TreeDisplay.from_estimator(svm, X[0], ["a", "a"], names="xy")
+    assert display.predicted.tolist() == ["a", "b"]
+    assert display.n_right == 1
+    assert display.names == ["x", "y"]
+
+
 def test_drawing():
     display = bw.TreeDisplay(EDGES, list("abcab"), list("abcbb"), names="vwxyz").plot()
     ax = display.ax_

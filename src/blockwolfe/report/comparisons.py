@@ -102,8 +102,9 @@ class ComparisonDisplay:
             _, ax = plt.subplots(layout="constrained")
         self.lines_ = []
         for label, curve in self.curves.items():
+            size = 3 if len(curve.x) > 1 else 9  # (a single point has no line to be seen by)
             (line,) = ax.plot(
-                curve.x, curve.median, ".-", drawstyle="steps-post", markersize=3, label=label
+                curve.x, curve.median, ".-", drawstyle="steps-post", markersize=size, label=label
             )
             self.lines_.append(line)
             if curve.n_seeds > 1:

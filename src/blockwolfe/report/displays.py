@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from blockwolfe.estimator import StructuredSVM
 from blockwolfe.results.result import Result
 from blockwolfe.results.trace import Trace
 
@@ -19,7 +21,7 @@ class ConvergenceDisplay:
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(lam=0.1, tol=1e-6).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
-    >>> display = ConvergenceDisplay.from_result(svm.result_)
+    >>> display = ConvergenceDisplay.from_estimator(svm)
     >>> bool(display.gap[-1] <= 1e-6)
     True
     """
@@ -31,6 +33,12 @@ class ConvergenceDisplay:
         self.primal, self.dual = trace["primal"][is_certified], trace["dual"][is_certified]
         self.gap = trace["gap"][is_certified]
         self.held_out_loss = trace["held_out_loss"][is_certified]
+
+    @classmethod
+    def from_estimator(cls, svm: StructuredSVM) -> ConvergenceDisplay:
+        """The display of a fitted estimator's run."""
+        check_is_fitted(svm, "result_")
+        return cls.from_result(svm.result_)
 
     @classmethod
     def from_result(cls, result: Result) -> ConvergenceDisplay:

@@ -23,7 +23,7 @@ class LabelPairsDisplay:
     >>> import blockwolfe as bw
     >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
     >>> svm = bw.StructuredSVM(bw.tasks.Multilabel("full"), lam=0.1, tol=1e-3).fit(X, Y)
-    >>> display = LabelPairsDisplay.from_model(svm, Y)
+    >>> display = LabelPairsDisplay.from_estimator(svm, Y)
     >>> display.shares.round(2).tolist()
     [[1.0, 1.0], [0.67, 1.0]]
     """
@@ -32,7 +32,7 @@ class LabelPairsDisplay:
         self.labels, self.shares, self.weights = labels, shares, weights
 
     @classmethod
-    def from_model(cls, svm: StructuredSVM, Y: Any, labels: Any = None) -> LabelPairsDisplay:
+    def from_estimator(cls, svm: StructuredSVM, Y: Any, labels: Any = None) -> LabelPairsDisplay:
         """The display of a fitted model and the label sets Y of some data.
 
         `labels` names the labels; None takes the model's own names.

@@ -35,10 +35,15 @@ class ParseDisplay:
             )
 
     @classmethod
-    def from_prediction(cls, sentence: Sequence[Any], heads: Any, true_heads: Any = None) -> Any:
+    def from_estimator(cls, svm: Any, sentence: Sequence[Any], true_heads: Any = None) -> Any:
+        """The parse that a fitted estimator finds."""
+        return cls.from_predictions(sentence, svm.predict([sentence])[0], true_heads)
+
+    @classmethod
+    def from_predictions(cls, sentence: Sequence[Any], heads: Any, true_heads: Any = None) -> Any:
         """Of a sentence as the task takes it: rows (form, tag) or dicts with "form".
 
-        >>> ParseDisplay.from_prediction([("Birds", "NOUN"), ("fly", "VERB")], [2, 0]).words
+        >>> ParseDisplay.from_predictions([("Birds", "NOUN"), ("fly", "VERB")], [2, 0]).words
         ['Birds', 'fly']
         """
         words = [token["form"] if hasattr(token, "keys") else token[0] for token in sentence]

@@ -27,7 +27,7 @@ class SelectionDisplay:
     >>> import blockwolfe as bw
     >>> X = [bw.tasks.ProgramInput([[1.0], [2.0], [3.0]], A=[[1, 1, 1]], b=[2])]
     >>> svm = bw.StructuredSVM(bw.tasks.Program(), lam=0.1, tol=1e-6).fit(X, [[0, 1, 1]])
-    >>> display = SelectionDisplay.from_model(svm, X[0], [0, 1, 1])
+    >>> display = SelectionDisplay.from_estimator(svm, X[0], [0, 1, 1])
     >>> display.guess, display.usage
     (array([0, 1, 1]), array([1.]))
     """
@@ -39,7 +39,7 @@ class SelectionDisplay:
         self.row_names = [f"row {row}" for row in range(len(usage))]
 
     @classmethod
-    def from_model(
+    def from_estimator(
         cls, svm: StructuredSVM, x: ProgramInput, y: Any, row_names: Any = None
     ) -> SelectionDisplay:
         """The display of a fitted model's prediction for x, where y is right."""

@@ -46,7 +46,7 @@ class SegmentationDisplay:
         }
 
     @classmethod
-    def from_labels(
+    def from_predictions(
         cls,
         positions: Any,
         y_true: Any,

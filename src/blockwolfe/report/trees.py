@@ -35,6 +35,11 @@ class TreeDisplay:
         self.n_right = int(np.sum(self.truth == self.predicted))
         self.depth, self.place = _layout(n, self.edges)
 
+    @classmethod
+    def from_estimator(cls, svm: Any, x: Any, truth: Any, names: Any = None) -> TreeDisplay:
+        """The tree x with its true labels, and those that a fitted estimator finds."""
+        return cls(x.edges, truth, svm.predict([x])[0], names)
+
     def plot(self, ax: Any = None) -> TreeDisplay:
         """Draw it; colours are true labels, a ring of another colour is a wrong prediction."""
         import matplotlib.pyplot as plt

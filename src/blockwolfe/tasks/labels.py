@@ -81,10 +81,15 @@ def _one_sequence(y: Any, i: int) -> np.ndarray:
     is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
     if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:
         raise InputError(
-            f"Y[{i}] is {reprlib.repr(y)}; labels must be all strings or all integers, "
-            "one per position."
+            f"Y[{i}] is {reprlib.repr(y)}{_type_found(array)}; labels must be all strings or all "
+            "integers, one per position."
         )
     return array
+
+
+def _type_found(array: np.ndarray) -> str:
+    """Said of numbers that look like integers to those who read them."""
+    return f" of type {array.dtype}" if array.dtype.kind in "fc" and array.size else ""
 
 
 def find(flat: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,8 @@ def check_protocol(task: Any) -> None:
     """Refuse an object that lacks one of the four methods, naming what is missing."""
     if isinstance(task, type):
         raise InputError(f"task is the class {task.__name__}; pass an object: {task.__name__}().")
+    if isinstance(task, str):
+        raise InputError(f"task={task!r} is a string; pass an object, such as tasks.Chain().")
     missing = [name for name in METHODS if not callable(getattr(task, name, None))]
     if missing:
         raise InputError(
