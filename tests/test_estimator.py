@@ -67,6 +67,23 @@ def test_a_fit_goes_on_where_another_ended():
         svm.fit(X[1:], Y[1:], start=svm.result_.last_state)
 
 
+def interrupt(event):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+def test_a_second_ctrl_c_in_a_row_ends_what_calls_the_fits(monkeypatch):
+    X, Y = multiclass_data(n=20)
+    monkeypatch.setattr(bw.StructuredSVM, "_interrupted_at", -np.inf)
+    svm = bw.StructuredSVM(lam=0.1, callbacks=interrupt).fit(X, Y)
+    assert svm.result_.status is bw.Status.INTERRUPTED  # and keeps its work
+    monkeypatch.setattr(bw.StructuredSVM, "_interrupted_at", -np.inf)
+    with pytest.raises(KeyboardInterrupt):
+        GridSearchCV(svm, {"lam": [0.1, 1.0]}, cv=2).fit(X, Y)
+    monkeypatch.setattr("blockwolfe.estimator.AGAIN_SECONDS", 0.0)
+    assert clone(svm).fit(X, Y).result_.status is bw.Status.INTERRUPTED
+
+
 def test_c_is_one_over_lam_n():
     by_lam, X, Y = fitted(lam=0.5, random_state=0)
     by_c = bw.StructuredSVM(bw.tasks.Chain(3), C=1 / (0.5 * 20), tol=1e-2, random_state=0).fit(X, Y)

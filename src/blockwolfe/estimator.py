@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import numbers
+import time
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,6 +29,16 @@ from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
 
 __all__ = ["StructuredSVM"]
+
+# Seconds in which a second Ctrl-C is meant for what calls one fit after another.
+AGAIN_SECONDS = 1.0
+
+
+def _leave_if_again() -> None:
+    """Ctrl-C ends a fit, which keeps its work; twice in a row it ends a search or a loop too."""
+    before, StructuredSVM._interrupted_at = StructuredSVM._interrupted_at, time.monotonic()
+    if StructuredSVM._interrupted_at - before < AGAIN_SECONDS:
+        raise KeyboardInterrupt
 
 
 def _is_multiclass(svm: StructuredSVM) -> bool:
@@ -71,6 +83,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     >>> svm.predict([[3.0]]), svm.certificate_.gap <= 1e-6
     (array(['b'], dtype='<U1'), True)
     """
+
+    _interrupted_at: ClassVar[float] = -math.inf  # when the last fit that Ctrl-C ended did so
 
     def __init__(
         self,
@@ -155,6 +169,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         self.n_iter_ = int(result.trace[-1].passes)
         self.__dict__.pop("extra_", None)  # what a file said of an earlier training
         self._copy_from_task()
+        if result.status is Status.INTERRUPTED:
+            _leave_if_again()
         if self.verbose:
             print_summary(result, problem)
         if not result.is_certified and result.status is not Status.STOPPED_BY_CALLBACK:
