@@ -15,6 +15,7 @@ from blockwolfe.methods.rules import ORACLE_CALLS, STEPS, VISITS
 from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import FrankWolfe
 from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Workers
 
@@ -69,7 +70,7 @@ class BatchEngine(Engine):
         assert self._found is not None
         found, run, blocks = self._found[1], self.run, self.run.blocks
         # the slack of bounds is part of the certified gap, but no slope
-        slope = certificate.gap - float(np.dot(blocks.weight, found.slack))
+        slope = certificate.gap - inner(blocks.weight, found.slack)
         gamma = self._step_size(slope, found.answers)
         self._found = None
         self.n_steps += 1
@@ -87,7 +88,7 @@ class BatchEngine(Engine):
         target = Store(found.start, found.size, found.part, found.value, ell)
         direction = rebuild_v(blocks, target) - run.v
         if not blocks.is_bounded:
-            return float(free_step(lam, slope, float(np.dot(direction, direction)), 1.0))
+            return float(free_step(lam, slope, inner(direction, direction), 1.0))
         index, move = np.arange(len(direction)), direction / lam
         return float(bounded_step(run.box, index, move, len(move), slope / lam, 1.0))
 

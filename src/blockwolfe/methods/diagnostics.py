@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from blockwolfe.methods.run import Run
+from blockwolfe.problem.inner import inner
 
 __all__ = ["gap_numbers", "non_uniformity"]
 
@@ -16,7 +19,7 @@ def non_uniformity(x: np.ndarray) -> float:
     (1.0, 2.0)
     """
     total = float(np.sum(x))
-    return float(np.sqrt(len(x)) * np.linalg.norm(x) / total) if total > 0.0 else 1.0
+    return math.sqrt(len(x) * inner(x, x)) / total if total > 0.0 else 1.0
 
 
 def gap_numbers(run: Run) -> dict[str, float]:

@@ -24,6 +24,7 @@ from blockwolfe.methods.rooms import (
 from blockwolfe.methods.rules import N_TALLIES, VISITS
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate, Sweep, examine, sweep
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import State, Store, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
@@ -141,7 +142,7 @@ class Run:
         else:
             self.put(v)
             # (of the corners that were found: slack of bounds is no progress to be made)
-            own = certificate.gap - float(np.dot(self.weight, found.slack))
+            own = certificate.gap - inner(self.weight, found.slack)
             self.renew_gaps(found.answers.gap, own)
         return certificate, found
 

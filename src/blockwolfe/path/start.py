@@ -18,6 +18,7 @@ from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import BCFW
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import initial_state, rebuild_v
 from blockwolfe.problem.workers import Workers
 
@@ -57,14 +58,14 @@ def first_lam(run: Run, workers: Workers, tol: float) -> tuple[float, np.ndarray
     blocks = run.blocks
     v = rebuild_v(blocks, run.store(), workers)
     wt = np.clip(v, blocks.lower, blocks.upper) if blocks.is_bounded else v
-    length = float(np.dot(wt, v))
+    length = inner(wt, v)
     if length == 0.0:
         return 0.0, wt
     ell = float(run.ell.sum())
     scale = OUTWEIGH * max(ell, np.finfo(float).tiny) / length
     store = initial_state(blocks).store()
     hinge = sweep(blocks, store, scale * wt, run.work, workers=workers).hinge
-    theta = float(np.dot(blocks.weight, hinge)) / scale
+    theta = inner(blocks.weight, hinge) / scale
     lam = max(0.0, length + theta) / tol
     run.lam = lam if lam > 0.0 else 1.0
     run.put(v)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from blockwolfe.methods.shrink import shrink, true_slots
 from blockwolfe.path.result import Breakpoint, Path
 from blockwolfe.path.start import begin_at_loss, first_lam
 from blockwolfe.problem.certificate import Certificate, dot
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.problem.state import dual_value
 from blockwolfe.results.status import Status
@@ -211,7 +213,7 @@ class Walker:
             primal=dual + gap,
             dual=dual,
             nnz=int(is_nonzero(run.w).sum()),
-            norm=float(np.linalg.norm(run.w)),
+            norm=math.sqrt(inner(run.w, run.w)),
             seconds=self.clock(),
             passes=self._passes(),
             visits=int(run.tally[VISITS]),
@@ -225,7 +227,7 @@ class Walker:
         """The gap here, and what it gains while lam goes to zero at the same w."""
         run = self.run
         if self.certificate is not None:
-            hinge = float(np.dot(run.weight, run.hinge))
+            hinge = inner(run.weight, run.hinge)
             return self.certificate.gap, hinge - self.certificate.gap
         return self.engine.gap_estimate, float(self._slopes().sum())
 

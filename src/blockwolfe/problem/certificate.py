@@ -20,6 +20,7 @@ from blockwolfe.compiled import call, jit
 from blockwolfe.errors import OracleError
 from blockwolfe.markup import table
 from blockwolfe.problem.blocks import Blocks, Work
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
@@ -301,7 +302,7 @@ def prepare(blocks: Blocks, store: Store, work: Work) -> None:
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:
     """(1)."""
-    return float(0.5 * lam * np.dot(w, w) + np.dot(blocks.weight, hinge))
+    return 0.5 * lam * inner(w, w) + inner(blocks.weight, hinge)
 
 
 def examine(
@@ -321,7 +322,7 @@ def examine(
     gap = primal - dual
     if found.is_valid:
         gap = max(gap, 0.0)  # below zero is rounding; with an inexact oracle it would be news
-    resolution = np.finfo(float).eps * float(np.dot(blocks.weight, 1.0 + found.answers.magnitude))
+    resolution = float(np.finfo(float).eps) * inner(blocks.weight, 1.0 + found.answers.magnitude)
     block_slack = blocks.weight * found.slack
     slack = float(block_slack.sum()) if found.is_valid else float("nan")
     block_gaps, is_exact = found.answers.gap + block_slack, found.is_exact

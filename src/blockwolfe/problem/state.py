@@ -25,6 +25,7 @@ import numpy as np
 from blockwolfe.compiled import call, jit
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.inner import inner
 from blockwolfe.problem.workers import Span, Workers, cut
 
 __all__ = [
@@ -169,8 +170,8 @@ def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
 def dual_value(blocks: Blocks, v: np.ndarray, ell: float, lam: float) -> float:
     """(2): D = ell - |v|^2 / (2 lam), or its form under bounds."""
     w = weights_of(blocks, v, lam)
-    dual = ell - 0.5 * lam * np.dot(w, w)
+    dual = ell - 0.5 * lam * inner(w, w)
     if blocks.is_bounded:
         is_cut = v / lam != w  # (elsewhere the terms are zero, also with an infinite bound)
-        dual -= lam * np.dot((v / lam - w)[is_cut], w[is_cut])
+        dual -= lam * inner((v / lam - w)[is_cut], w[is_cut])
     return float(dual)
