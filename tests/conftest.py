@@ -6,7 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
 import requests
 
@@ -14,12 +13,6 @@ import requests
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True)
-def _same_seeds() -> None:
-    """What leaves its seed open draws the same numbers in every run of the tests."""
-    np.random.seed(0)  # noqa: NPY002 (the global one is meant)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,13 @@ def _close_figures():
 @pytest.fixture(scope="module")
 def chain():
     X, Y = chain_data(n=20)
-    return bw.StructuredSVM(bw.tasks.Chain(3), lam=0.1, tol=0.01).fit(X, Y, held_out=(X, Y)), X, Y
+    return (
+        bw.StructuredSVM(bw.tasks.Chain(3), lam=0.1, tol=0.01, random_state=0).fit(
+            X, Y, held_out=(X, Y)
+        ),
+        X,
+        Y,
+    )
 
 
 def test_confusion_counts_as_scikit_learn_does(chain):
