@@ -235,6 +235,29 @@ def test_a_crash_within_a_pass(problems, method, tmp_path, in_memory, monkeypatc
         assert_same(content(resumed), expected)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_crash_soon_after_another(problems, method, tmp_path, in_memory, monkeypatch):
+    """The resumed run has written a checkpoint, and nothing more, when it crashes again."""
+    problem = problems["compiled", False]
+    options = {"tol": 1e-9, "max_passes": 8, "random_state": 0}
+    expected = content(bw.solve(problem, LAM, method, **options))
+    options["checkpoint"] = trial(tmp_path / "run.npz")
+    write = Writer.write
+
+    def write_and_crash(writer, solver, engine):
+        write(writer, solver, engine)
+        raise CrashError
+
+    with pytest.raises(CrashError):
+        bw.solve(problem, LAM, method, callbacks=[crash_at(5)], **options)
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Writer, "write", write_and_crash)
+            with pytest.raises(CrashError):
+                bw.solve(problem, LAM, method, **options)
+    assert_same(content(bw.solve(problem, LAM, method, **options)), expected)
+
+
 def engine_of(problem, method, seed):
     blocks, state = problem.blocks, problem.initial_state()
     workers = Workers(blocks, 1)

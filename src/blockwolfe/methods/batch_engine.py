@@ -98,7 +98,8 @@ class BatchEngine(Engine):
 
     def to_save(self) -> dict[str, Any]:
         """A full pass that no step has followed is made again, but not counted again."""
-        return {"n_steps": self.n_steps, "is_counted": self._found is not None}
+        is_counted = self._found is not None or self._is_counted
+        return {"n_steps": self.n_steps, "is_counted": is_counted}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
