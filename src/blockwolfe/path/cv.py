@@ -292,7 +292,7 @@ def _check_fold_weights(folds: Any, weight: np.ndarray) -> None:
     for k, fold in enumerate(folds):
         for index, name in zip(fold, ("training", "held-out"), strict=True):
             if not len(index):
-                raise OptionError(f"cv: the {name} part of fold {k} is empty.")
+                raise OptionError(f"cv: the {name} part of fold {k} is empty; leave that fold out.")
             if not weight[index].sum() > 0.0:
                 raise InputError(
                     f"sample_weight is zero on the whole {name} part of fold {k}; leave examples "

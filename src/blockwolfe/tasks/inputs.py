@@ -130,7 +130,9 @@ def check_sparse(matrix: Any, name: str = "X") -> None:
 def checked_w(w: Any, n_features: int) -> np.ndarray:
     """Weights as compiled code takes them, in a copy: it looks for no more and no fewer."""
     if np.shape(w) != (n_features,):
-        raise InputError(f"w has shape {np.shape(w)}; expected ({n_features},).")
+        raise InputError(
+            f"w has shape {np.shape(w)}; expected ({n_features},), the weights of this task."
+        )
     return np.array(w, dtype=np.float64)
 
 
