@@ -21,7 +21,7 @@ import numpy as np
 import scipy.optimize
 from common import machine, options, publish, table
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.structures import matching
 from blockwolfe.structures.augmenting_paths import n_scratch
 from blockwolfe.structures.links import all_links

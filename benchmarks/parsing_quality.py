@@ -16,7 +16,7 @@ import common
 import numpy as np
 
 import blockwolfe as bw
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.structures.spanning_tree import check_heads
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.part_task import Costs

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import blockwolfe as bw
-from blockwolfe.compiled import call, jit
+from blockwolfe.base.compiled import call, jit
 from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.engines import make_engine
 from blockwolfe.problem.workers import Workers

@@ -13,7 +13,7 @@ import numpy as np
 from common import machine, options, publish, table
 
 import blockwolfe as bw
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.structures import distance_transform, tree
 from blockwolfe.structures.tree_marginals import marginals
 

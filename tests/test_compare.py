@@ -8,7 +8,7 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe import compare as compare_function
-from blockwolfe.comparison import Comparison, MethodRun
+from blockwolfe.comparison.result import Comparison, MethodRun
 from blockwolfe.problem.evaluate import HeldOut
 from blockwolfe.results.trace import Trace, TraceRow
 

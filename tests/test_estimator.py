@@ -80,7 +80,7 @@ def test_a_second_ctrl_c_in_a_row_ends_what_calls_the_fits(monkeypatch):
     monkeypatch.setattr(bw.StructuredSVM, "_interrupted_at", -np.inf)
     with pytest.raises(KeyboardInterrupt):
         GridSearchCV(svm, {"lam": [0.1, 1.0]}, cv=2).fit(X, Y)
-    monkeypatch.setattr("blockwolfe.estimator.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("blockwolfe.estimators.svm.AGAIN_SECONDS", 0.0)
     assert clone(svm).fit(X, Y).result_.status is bw.Status.INTERRUPTED
 
 

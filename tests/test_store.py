@@ -168,7 +168,7 @@ def test_saving_before_fitting_and_into_a_missing_folder(tmp_path):
 
 
 def test_what_else_belongs_to_a_model(tmp_path):
-    from blockwolfe.store import save
+    from blockwolfe.estimators.model_file import save
 
     svm, _ = chain_model()
     extra = {"a": 1, "inside": {"names": np.array(["x", "y"]), "b": [1, 2]}}

@@ -20,7 +20,7 @@ IMAGES = ROOT / "docs" / "images"
 def main() -> None:
     """Run the demo in a folder of its own, open its report, and write two pictures."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from blockwolfe.demo import main as demo
+    from blockwolfe.cli.demo import main as demo
     from browser import Browser, find_browser  # type: ignore[import-not-found]
 
     with tempfile.TemporaryDirectory() as folder:

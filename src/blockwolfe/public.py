@@ -1,8 +1,8 @@
 """Every public name; `import blockwolfe` finds them here when one is first asked for."""
 
 from blockwolfe import datasets, structures, tasks
-from blockwolfe.compare_methods import compare
-from blockwolfe.comparison import Comparison
+from blockwolfe.comparison.compare import compare
+from blockwolfe.comparison.result import Comparison
 from blockwolfe.data.alignment_features import AlignmentVectorizer
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import (
@@ -15,21 +15,19 @@ from blockwolfe.errors import (
     OptionError,
     OracleError,
 )
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.model_file import load
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
-from blockwolfe.methods.caches import Cache
-from blockwolfe.methods.checkpoint import Checkpoint
-from blockwolfe.methods.events import Event
-from blockwolfe.methods.samplers import Cyclic, GapSampling, MaxGap, Permutation, Uniform
+from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.sampling import Cyclic, GapSampling, MaxGap, Permutation, Uniform
+from blockwolfe.methods.bcfw.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
 from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
-from blockwolfe.methods.solve import solve
-from blockwolfe.methods.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
 from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
 from blockwolfe.path.result import Breakpoint, Path, load_path
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.checks import TaskReport, check_task
+from blockwolfe.problem.check_task import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.alignments import AlignmentDisplay
@@ -50,7 +48,9 @@ from blockwolfe.report.trees import TreeDisplay
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
-from blockwolfe.store import load
+from blockwolfe.running.checkpoint import Checkpoint
+from blockwolfe.running.events import Event
+from blockwolfe.running.solve import solve
 
 __all__ = [
     "BCFW",

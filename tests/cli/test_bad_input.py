@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from blockwolfe.store import load
+from blockwolfe.estimators.model_file import load
 from command_line import columns, program
 
 

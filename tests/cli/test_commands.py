@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from blockwolfe.store import load
+from blockwolfe.estimators.model_file import load
 from command_line import program
 
 
@@ -228,7 +228,7 @@ def test_budget_that_ends_first(inside, corpus, tmp_path):
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_quiet_is_quiet_while_compiling_too(quiet, inside, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("blockwolfe.compiled.SLOW_COMPILATION_SECONDS", 0.0)
+    monkeypatch.setattr("blockwolfe.base.compiled.SLOW_COMPILATION_SECONDS", 0.0)
     options = ["-o", tmp_path / "m.npz", "--lam", "0.1", "--tol", "0.1", *quiet]
     done = inside("train", "chain", corpus / "train.txt", *options)
     assert done.returncode == 0, done.stderr

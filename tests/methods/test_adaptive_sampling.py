@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockwolfe as bw
-from blockwolfe.methods.tree import draw_block, make_tree, renew_leaf
+from blockwolfe.methods.bcfw.gap_tree import draw_block, make_tree, renew_leaf
 from zoo import PROBLEMS, multiclass_data
 
 

@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 import blockwolfe as bw
-from blockwolfe.methods import auto, block_engine
+from blockwolfe.methods import auto
+from blockwolfe.methods.bcfw import passes as block_engine
 from plain_tasks import Clock, Labels, Timed
 from zoo import PROBLEMS, multiclass_data
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockwolfe as bw
-from blockwolfe.methods.line_search import Box, bounded_step, free_step
+from blockwolfe.dual.line_search import Box, bounded_step, free_step
 from blockwolfe.problem.state import dual_value, weights_of
 from zoo import PROBLEMS, bounded, chain_data, enumerated_optimum, multiclass_data
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods import block_engine
-from blockwolfe.methods.corners import least_useful
+from blockwolfe.dual.corners import least_useful
+from blockwolfe.dual.growth import ROW_BYTES, CapTooSmallError, live_rows, roomier_stock
+from blockwolfe.methods.bcfw import passes as block_engine
+from blockwolfe.methods.bcfw.rules import CACHE_HITS
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.rooms import ROW_BYTES, CapTooSmallError, live_rows, roomier_stock
-from blockwolfe.methods.rules import CACHE_HITS
 from blockwolfe.problem.workers import Workers
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods import auto, block_engine, checkpoint
-from blockwolfe.methods.checkpoint import Writer, identity_of, read_checkpoint
+from blockwolfe.methods import auto
+from blockwolfe.methods.bcfw import passes as block_engine
 from blockwolfe.methods.engines import make_engine
 from blockwolfe.methods.settings import as_method
 from blockwolfe.problem.workers import Workers
+from blockwolfe.running import checkpoint
+from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
 from plain_tasks import Clock, Labels, Timed
 from zoo import PROBLEMS, bounded, multiclass_data
 

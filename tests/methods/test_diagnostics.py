@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.block_engine import BlockEngine
-from blockwolfe.methods.diagnostics import non_uniformity
+from blockwolfe.methods.bcfw.diagnostics import non_uniformity
+from blockwolfe.methods.bcfw.passes import BlockEngine
+from blockwolfe.methods.bcfw.rules import DROPS, STEPS
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.rules import DROPS, STEPS
 from blockwolfe.methods.settings import as_method
 from blockwolfe.problem.workers import Workers
 from zoo import PROBLEMS

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.corners import Stock
+from blockwolfe.dual.corners import Stock
+from blockwolfe.dual.growth import Pool, live_rows
+from blockwolfe.dual.pruning import PATIENCE, prune
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.pruning import PATIENCE, prune
-from blockwolfe.methods.rooms import Pool, live_rows
 from blockwolfe.problem.state import rebuild_v
 from blockwolfe.problem.workers import Workers
 from zoo import PROBLEMS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.limits import Limits
+from blockwolfe.running.limits import Limits
 from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 
 LAM = 0.05

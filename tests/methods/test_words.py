@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.problem.nonzero import is_nonzero
+from blockwolfe.base.nonzero import is_nonzero
 from blockwolfe.report.words import run_facts
 from zoo import multiclass_data
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods import block_engine
+from blockwolfe.methods.bcfw import passes as block_engine
 from blockwolfe.problem.certificate import examine, sweep
 from blockwolfe.problem.state import rebuild_v
 from blockwolfe.problem.workers import Workers, check_n_jobs

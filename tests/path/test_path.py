@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.shrink import shrunk_state
+from blockwolfe.dual.shrink import shrunk_state
 from blockwolfe.path.weights import Weights
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, enumerated_optimum, multiclass_data

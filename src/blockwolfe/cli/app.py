@@ -41,7 +41,7 @@ def demo() -> int:
     Example:
       blockwolfe demo
     """
-    from blockwolfe.demo import main as run
+    from blockwolfe.cli.demo import main as run
 
     run()
     return OK

@@ -46,7 +46,7 @@ def check(
     from blockwolfe.cli.files import read_template
     from blockwolfe.data.formats.base import read_source
     from blockwolfe.errors import OracleError
-    from blockwolfe.problem.checks import check_task
+    from blockwolfe.problem.check_task import check_task
 
     made = _made(task, set or ())
     kind = format_of(data, format, tuple(FORMATS))

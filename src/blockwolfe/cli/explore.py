@@ -160,7 +160,7 @@ def compare(
     """
     import sys
 
-    from blockwolfe.compare_methods import compare as run_all
+    from blockwolfe.comparison.compare import compare as run_all
     from blockwolfe.errors import OptionError
     from blockwolfe.methods.settings import as_method
     from blockwolfe.report.comparisons import ComparisonDisplay

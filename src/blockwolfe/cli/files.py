@@ -124,10 +124,10 @@ def load_model(
 
 
 def _load(path: str, lam: float | None) -> Any:
-    from blockwolfe.archive import is_kind
-    from blockwolfe.estimator import StructuredSVM
+    from blockwolfe.base.archive import is_kind
+    from blockwolfe.estimators.model_file import load
+    from blockwolfe.estimators.svm import StructuredSVM
     from blockwolfe.path.result import PATH, load_path
-    from blockwolfe.store import load
 
     if not is_kind(Path(path), PATH):
         if lam is not None:

@@ -34,10 +34,10 @@ def inspect(
       blockwolfe inspect chunker.npz --top 30
       blockwolfe inspect chunker.npz --json | jq .certificate.gap
     """
-    from blockwolfe.archive import is_kind
+    from blockwolfe.base.archive import is_kind
     from blockwolfe.cli.explore import show_path
+    from blockwolfe.estimators.model_file import load
     from blockwolfe.path.result import PATH, load_path
-    from blockwolfe.store import load
 
     if is_kind(FilePath(model), PATH):
         show_path(load_path(model), model, None, top, json)
@@ -50,9 +50,9 @@ def inspect(
 
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
+    from blockwolfe.base.nonzero import is_nonzero
     from blockwolfe.cli.files import names_of_features, unpacked_reader
     from blockwolfe.path.scores import LambdaScores
-    from blockwolfe.problem.nonzero import is_nonzero
     from blockwolfe.report.weight_names import largest_weights
 
     name, entry = task_of_model(svm)

@@ -38,7 +38,7 @@ def report(
       blockwolfe report chunker.npz -o report.html --train train.txt --held-out test.txt
       blockwolfe report path.npz -o path.html --held-out dev.txt
     """
-    from blockwolfe.archive import is_kind
+    from blockwolfe.base.archive import is_kind
     from blockwolfe.cli.files import check_output
     from blockwolfe.path.result import PATH
 

@@ -95,8 +95,8 @@ def train(
       blockwolfe train parsing en.conllu.gz -o parser.npz --time-limit 600
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
+    from blockwolfe.base.compiled import silent_compilation
     from blockwolfe.cli.files import check_output, read_later, read_training
-    from blockwolfe.compiled import silent_compilation
 
     entry = find_task(task)
     check_output(output, checkpoint, held_out, *data)
@@ -190,9 +190,9 @@ def _single(
     shared: dict[str, Any],
 ) -> Any:
     from blockwolfe.cli.files import check_output
-    from blockwolfe.estimator import StructuredSVM
-    from blockwolfe.methods.checkpoint import Checkpoint
+    from blockwolfe.estimators.svm import StructuredSVM
     from blockwolfe.methods.settings import as_method
+    from blockwolfe.running.checkpoint import Checkpoint
 
     as_method(shared["method"])
     if checkpoint is not None:
@@ -243,7 +243,7 @@ def _learned(svm: Any, examples: Any) -> dict[str, Any]:
 
 def _save(svm: Any, output: str, extra: dict[str, Any]) -> None:
     from blockwolfe.errors import InputError
-    from blockwolfe.store import save
+    from blockwolfe.estimators.model_file import save
 
     try:
         save(getattr(svm, "best_estimator_", svm), output, extra)

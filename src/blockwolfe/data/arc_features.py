@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = ["MOST_KEYS", "build_table", "write_features", "write_keys"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.data.datasets import Dataset
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.seeds import generator
 
 __all__ = ["LSP_ARCS", "LSP_JOINTS", "appearance_maps", "pck", "synthetic_poses", "torso_lengths"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.data.datasets import Dataset, check_split
 from blockwolfe.errors import OptionError
-from blockwolfe.seeds import generator
 
 __all__ = ["digit_strings", "synthetic_chains"]
 

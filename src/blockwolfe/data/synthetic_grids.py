@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.data.datasets import Dataset
 from blockwolfe.data.graphs import Graph, grid_edges
 from blockwolfe.errors import OptionError
-from blockwolfe.seeds import generator
 
 __all__ = ["synthetic_grids"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = ["DiceCounts", "Translation", "number_words", "word_ids"]
 

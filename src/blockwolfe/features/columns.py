@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.features.emissions import Tokens, add_rows, score_label, take_one
 
 __all__ = ["Columns", "add_parts", "n_parts", "score", "score_parts", "sqnorm", "take_out"]

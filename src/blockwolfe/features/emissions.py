@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 # Gram entries allowed per stored feature value of a block.
 GRAM_PER_VALUE = 4

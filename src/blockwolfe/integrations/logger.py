@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import isnan
 from typing import Any
 
-from blockwolfe.methods.events import Event
-from blockwolfe.methods.options import check_integer
+from blockwolfe.base.checks import check_integer
 from blockwolfe.results.result import Result
 from blockwolfe.results.trace import TraceRow
+from blockwolfe.running.events import Event
 
 __all__ = ["Logger", "metrics_of"]
 

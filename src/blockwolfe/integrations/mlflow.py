@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from blockwolfe.base.optional import optional
 from blockwolfe.integrations.logger import Logger
-from blockwolfe.optional import optional
 
 __all__ = ["MLflowCallback"]
 

@@ -7,8 +7,8 @@ import time
 import weakref
 from typing import Any
 
+from blockwolfe.base.optional import optional
 from blockwolfe.integrations.logger import Logger
-from blockwolfe.optional import optional
 
 __all__ = ["TensorBoardCallback"]
 

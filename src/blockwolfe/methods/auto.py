@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.methods.block_engine import NO_BATCH, BlockEngine
-from blockwolfe.methods.caches import Cache
-from blockwolfe.methods.rules import FROM_STORE, VISITS, Draws
-from blockwolfe.methods.run import Run
-from blockwolfe.methods.samplers import GapSampling
+from blockwolfe.dual.run import Run
+from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.passes import NO_BATCH, BlockEngine
+from blockwolfe.methods.bcfw.rules import FROM_STORE, VISITS, Draws
+from blockwolfe.methods.bcfw.sampling import GapSampling
+from blockwolfe.methods.bcfw.steps import FW, Pairwise
 from blockwolfe.methods.settings import BCFW, Auto
-from blockwolfe.methods.steps import FW, Pairwise
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["AutoEngine"]

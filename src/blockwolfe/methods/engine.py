@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from blockwolfe.methods.run import Run
+from blockwolfe.dual.run import Run
 from blockwolfe.methods.settings import Method
 from blockwolfe.problem.certificate import Certificate, prepare
 from blockwolfe.problem.workers import Workers

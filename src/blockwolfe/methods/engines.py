@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from blockwolfe.dual.run import Run
 from blockwolfe.methods.auto import AutoEngine
-from blockwolfe.methods.batch_engine import BatchEngine
-from blockwolfe.methods.block_engine import BlockEngine
+from blockwolfe.methods.bcfw.passes import BlockEngine
 from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.run import Run
+from blockwolfe.methods.frank_wolfe import BatchEngine
 from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe, Method
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.caches import Cache
-from blockwolfe.methods.options import check_flag, check_integer, check_kind
-from blockwolfe.methods.samplers import (
+from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.sampling import (
     Cyclic,
     GapSampling,
     MaxGap,
@@ -19,7 +19,7 @@ from blockwolfe.methods.samplers import (
     Sampling,
     Uniform,
 )
-from blockwolfe.methods.steps import (
+from blockwolfe.methods.bcfw.steps import (
     FW,
     Away,
     BestOf,

@@ -14,9 +14,10 @@ from rich.progress import Progress
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from blockwolfe.base.checks import check_flag, check_integer
+from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.methods.options import check_flag, check_integer
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.methods.settings import as_method
 from blockwolfe.path.grid import check_lams, solve_grid
 from blockwolfe.path.scores import LambdaScores
@@ -24,7 +25,6 @@ from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.results.status import Status
-from blockwolfe.seeds import generator
 from blockwolfe.tasks.inputs import n_examples, positional, taken
 from blockwolfe.tasks.multiclass import Multiclass
 
@@ -167,7 +167,7 @@ class StructuredSVMCV(StructuredSVM):
 
     def save(self, path: Any) -> None:
         """Write the chosen model to one file, as `StructuredSVM.save` does, and the scores."""
-        from blockwolfe.store import save
+        from blockwolfe.estimators.model_file import save
 
         check_is_fitted(self, "coef_")
         save(self.best_estimator_, path, LambdaScores(self.lams_, self.scores_).packed())

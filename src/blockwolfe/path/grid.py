@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from blockwolfe.base.seeds import generator
+from blockwolfe.dual.shrink import shrunk_state
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.shrink import shrunk_state
-from blockwolfe.methods.solve import solve
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import State
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
-from blockwolfe.seeds import generator
+from blockwolfe.running.solve import solve
 
 __all__ = ["check_lams", "solve_grid"]
 

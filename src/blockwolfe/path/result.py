@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.archive import Kind, read_archive, write_archive
+from blockwolfe.base.archive import Kind, read_archive, write_archive
+from blockwolfe.base.markup import number, table
+from blockwolfe.dual.shrink import shrunk_state
 from blockwolfe.errors import OptionError
-from blockwolfe.markup import number, table
-from blockwolfe.methods.shrink import shrunk_state
+from blockwolfe.estimators.model_file import pack_extra, pack_task, unpack_extra, unpack_task
 from blockwolfe.path.weights import Weights
 from blockwolfe.problem.evaluate import predict
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status
-from blockwolfe.store import pack_extra, pack_task, unpack_extra, unpack_task
 
 __all__ = ["PATH", "Breakpoint", "Path", "load_path"]
 

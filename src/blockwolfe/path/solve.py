@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.methods.checkpoint import (
-    Writer,
-    checked_checkpoint,
-    identity_of,
-    read_checkpoint,
-)
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.events import checked_callbacks
-from blockwolfe.methods.limits import Limits
 from blockwolfe.methods.settings import Method, as_method
 from blockwolfe.path.progress import PathLine
 from blockwolfe.path.result import Path
@@ -28,7 +21,14 @@ from blockwolfe.problem.evaluate import probe_oracle
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers, check_n_jobs
-from blockwolfe.seeds import generator
+from blockwolfe.running.checkpoint import (
+    Writer,
+    checked_checkpoint,
+    identity_of,
+    read_checkpoint,
+)
+from blockwolfe.running.events import checked_callbacks
+from blockwolfe.running.limits import Limits
 
 __all__ = ["solve_path"]
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from blockwolfe.base.inner import inner
+from blockwolfe.dual.run import Run
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.block_engine import BlockEngine
-from blockwolfe.methods.run import Run
+from blockwolfe.methods.bcfw.passes import BlockEngine
 from blockwolfe.methods.settings import BCFW
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
-from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import initial_state, rebuild_v
 from blockwolfe.problem.workers import Workers
 

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.inner import inner
+from blockwolfe.base.nonzero import is_nonzero
+from blockwolfe.dual.growth import CapTooSmallError
+from blockwolfe.dual.shrink import shrink, true_slots
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.block_engine import NO_CAP
-from blockwolfe.methods.checkpoint import Saved, Writer
+from blockwolfe.methods.bcfw.passes import NO_CAP
+from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, VIOLATIONS, VISITS
 from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.events import wants_stop
-from blockwolfe.methods.limits import Clock, Limits
-from blockwolfe.methods.rooms import CapTooSmallError
-from blockwolfe.methods.rules import ORACLE_CALLS, VIOLATIONS, VISITS
-from blockwolfe.methods.shrink import shrink, true_slots
 from blockwolfe.path.result import Breakpoint, Path
 from blockwolfe.path.start import begin_at_loss, first_lam
 from blockwolfe.problem.certificate import Certificate, dot
-from blockwolfe.problem.inner import inner
-from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.problem.state import dual_value
 from blockwolfe.results.status import Status
+from blockwolfe.running.checkpoint import Saved, Writer
+from blockwolfe.running.events import wants_stop
+from blockwolfe.running.limits import Clock, Limits
 
 __all__ = ["Walker"]
 

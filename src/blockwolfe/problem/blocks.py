@@ -12,7 +12,7 @@ import numpy as np
 from numba import typeof, types
 from numba.core.errors import TypingError
 
-from blockwolfe.compiled import Piece, announced_compilation
+from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.problem import python_task, vector_functions
 from blockwolfe.tasks.base import BlockFunctions, CompiledOracle, Corners, TaskBlocks

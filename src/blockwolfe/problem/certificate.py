@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.inner import inner
+from blockwolfe.base.markup import table
 from blockwolfe.errors import OracleError
-from blockwolfe.markup import table
 from blockwolfe.problem.blocks import Blocks, Work
-from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.inner import inner
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.inner import inner
 from blockwolfe.problem.workers import Span, Workers, cut
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.tasks.vector_functions import functions
 
 BROKEN = 2**40

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.markup import Html, element, number
+from blockwolfe.base.markup import Html, element, number
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
 from blockwolfe.report.measures import measures_of

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.comparison import Comparison, MethodRun
+from blockwolfe.comparison.result import Comparison, MethodRun
 from blockwolfe.errors import OptionError, unknown_option
 
 __all__ = ["ComparisonDisplay", "Curve"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.report.outputs import has_labels
 from blockwolfe.tasks.inputs import n_examples, positional
 from blockwolfe.tasks.labels import flatten

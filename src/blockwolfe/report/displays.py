@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.results.result import Result
 from blockwolfe.results.trace import Trace
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.markup import Html, element, joined
+from blockwolfe.base.markup import Html, element, joined
 from blockwolfe.tasks.inputs import Masked
 
 __all__ = ["chip", "chips", "outputs_of", "row_text", "token_text", "words_of"]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.errors import OptionError
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.problem.certificate import Certificate
 
 __all__ = ["BlockGapsDisplay"]

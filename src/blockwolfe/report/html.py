@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from blockwolfe.base.files import check_folder, write_atomically
+from blockwolfe.base.markup import Html, element, number, table
 from blockwolfe.errors import InputError
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.files import check_folder, write_atomically
-from blockwolfe.markup import Html, element, number, table
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.path.scores import LambdaScores
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.analysis import error_section

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.errors import InputError
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.multilabel import Multilabel
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.markup import Html, element, joined, table
+from blockwolfe.base.markup import Html, element, joined, table
 
 __all__ = ["Page", "facts", "named_table", "scrolling"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 from typing import Any
 
-from blockwolfe.files import check_folder, write_atomically
-from blockwolfe.markup import element, number
+from blockwolfe.base.files import check_folder, write_atomically
+from blockwolfe.base.markup import element, number
 from blockwolfe.path.result import Path
 from blockwolfe.report.page import Page, facts, named_table
 from blockwolfe.report.paths import PathDisplay

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.tasks.program import ProgramInput
 
 __all__ = ["SelectionDisplay"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.markup import Html, element, joined
 from blockwolfe.data.links import Alignment, read_pairs
-from blockwolfe.markup import Html, element, joined
 from blockwolfe.report.examples import MOST_POSITIONS, chip, chips, outputs_of, row_text, words_of
 from blockwolfe.report.outputs import inner_task
 from blockwolfe.tasks.labelling import LabellingTask

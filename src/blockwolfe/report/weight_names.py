@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.nonzero import is_nonzero
 from blockwolfe.data.arc_names import arc_feature_names
 from blockwolfe.data.arcs import ArcVectorizer
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.problem.nonzero import is_nonzero
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.report.outputs import inner_task
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.multilabel import Multilabel

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from blockwolfe.estimator import StructuredSVM
-from blockwolfe.markup import Html, element, joined, number
+from blockwolfe.base.markup import Html, element, joined, number
+from blockwolfe.base.nonzero import is_nonzero
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.nonzero import is_nonzero
 from blockwolfe.results.result import Result
 
 __all__ = ["certificate_text", "run_facts"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.markup import table
+from blockwolfe.base.markup import table
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.markup import number, table
-from blockwolfe.optional import to_pandas, to_polars
+from blockwolfe.base.markup import number, table
+from blockwolfe.base.optional import to_pandas, to_polars
 
 __all__ = ["Trace", "TraceRow"]
 

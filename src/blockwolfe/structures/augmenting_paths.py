@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 UNSEEN, WAITING, DONE = 0, 1, 2
 MOST_BIDS = 8  # of the auction before each search

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures import augmenting_paths as paths
 from blockwolfe.structures.links import all_links, check_capacity, check_links, check_shape

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.matrix_tree import check_scores, log_partition, marginals, no_tree
 

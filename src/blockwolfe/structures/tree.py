@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.chain import max_plus
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.structures.tree import checked, order_nodes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.structures import graph, graph_exact
 from blockwolfe.tasks import part_functions

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.data.links import Alignment, Links, read_pairs
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import augmenting_paths, matching

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut, subset, tree

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens

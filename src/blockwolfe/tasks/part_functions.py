@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.features import columns as cols
 from blockwolfe.features.columns import Columns
 from blockwolfe.structures.chain import FORBIDDEN

@@ -12,7 +12,7 @@ import numpy as np
 from numba import typeof, types
 from sklearn.base import BaseEstimator
 
-from blockwolfe.compiled import Piece, announced_compilation
+from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.features.columns import Columns, add_parts
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from blockwolfe.compiled import call
+from blockwolfe.base.compiled import call
 from blockwolfe.data.poses import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import segments
 from blockwolfe.tasks import part_functions

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions

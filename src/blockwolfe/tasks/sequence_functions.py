@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, Tokens
 from blockwolfe.structures import chain, choice

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks

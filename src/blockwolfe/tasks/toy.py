@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import OptionError
 from blockwolfe.tasks.base import CompiledOracle
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.structures import tree
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.labelling import LabellingTask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.tasks.base import BlockFunctions
 
 __all__ = ["functions"]

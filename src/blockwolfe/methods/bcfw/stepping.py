@@ -6,8 +6,8 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from blockwolfe.compiled import jit
-from blockwolfe.methods.directions import (
+from blockwolfe.base.compiled import jit
+from blockwolfe.dual.directions import (
     AWAY,
     FORWARD,
     HEAVIEST,
@@ -17,8 +17,8 @@ from blockwolfe.methods.directions import (
     move_block,
     move_weights,
 )
-from blockwolfe.methods.line_search import bounded_step, clip_weights, free_step
-from blockwolfe.methods.rules import (
+from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
+from blockwolfe.methods.bcfw.rules import (
     AWAY_STEP,
     BEST_STEP,
     BLENDED_STEP,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from blockwolfe.methods import rules
-from blockwolfe.methods.options import check_flag, check_integer, check_share
+from blockwolfe.base.checks import check_flag, check_integer, check_share
+from blockwolfe.methods.bcfw import rules
 
 __all__ = ["FW", "Away", "BestOf", "BlendedPairwise", "Corrective", "Pairwise", "Step"]
 

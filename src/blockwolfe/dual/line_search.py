@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = ["Box", "bounded_step", "clip_weights", "free_step"]
 

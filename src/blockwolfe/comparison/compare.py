@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from blockwolfe.comparison import Comparison, MethodRun
+from blockwolfe.comparison.result import Comparison, MethodRun
 from blockwolfe.errors import InputError, OptionError, unknown_option
-from blockwolfe.methods.events import Event
-from blockwolfe.methods.limits import Limits
 from blockwolfe.methods.settings import Method, as_method
-from blockwolfe.methods.solve import solve
 from blockwolfe.problem.evaluate import HeldOut
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.running.events import Event
+from blockwolfe.running.limits import Limits
+from blockwolfe.running.solve import solve
 
 __all__ = ["compare"]
 

@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError
-from blockwolfe.methods.caches import check_cache_cap
-from blockwolfe.methods.checkpoint import (
-    Writer,
-    checked_checkpoint,
-    identity_of,
-    read_checkpoint,
-)
+from blockwolfe.methods.bcfw.cache import check_cache_cap
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.events import ProgressLine, checked_callbacks
-from blockwolfe.methods.limits import Limits
 from blockwolfe.methods.settings import as_method
-from blockwolfe.methods.solver import Solver
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.results.result import Result
-from blockwolfe.seeds import generator
+from blockwolfe.running.checkpoint import (
+    Writer,
+    checked_checkpoint,
+    identity_of,
+    read_checkpoint,
+)
+from blockwolfe.running.driver import Solver
+from blockwolfe.running.events import ProgressLine, checked_callbacks
+from blockwolfe.running.limits import Limits
 
 __all__ = ["solve"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_flag, check_integer, check_share
+from blockwolfe.dual.growth import entry_bytes, stock_bytes
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.options import check_flag, check_integer, check_share
-from blockwolfe.methods.rooms import entry_bytes, stock_bytes
 from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["Cache", "check_cache_cap"]

@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.methods.checkpoint import Saved, Writer
-from blockwolfe.methods.diagnostics import gap_numbers
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.events import Event, wants_stop
-from blockwolfe.methods.limits import Clock, Limits
-from blockwolfe.methods.rooms import CapTooSmallError
-from blockwolfe.methods.rules import (
+from blockwolfe.dual.growth import CapTooSmallError
+from blockwolfe.methods.bcfw.diagnostics import gap_numbers
+from blockwolfe.methods.bcfw.rules import (
     CACHE_HITS,
     DROPS,
     ORACLE_CALLS,
@@ -21,12 +17,16 @@ from blockwolfe.methods.rules import (
     VIOLATIONS,
     VISITS,
 )
+from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import Method
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import dual_value, weights_of
 from blockwolfe.results.result import REMEDIES, Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.running.checkpoint import Saved, Writer
+from blockwolfe.running.events import Event, wants_stop
+from blockwolfe.running.limits import Clock, Limits
 
 __all__ = ["Solver"]
 

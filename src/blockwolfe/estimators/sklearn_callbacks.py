@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.methods.events import Event
 from blockwolfe.results.result import Result
+from blockwolfe.running.events import Event
 
 __all__ = ["CallbackSupport", "run_with_callbacks"]
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.files import write_atomically
 from blockwolfe.errors import ModelFileError
-from blockwolfe.files import write_atomically
 
 __all__ = ["Kind", "is_kind", "read_archive", "write_archive"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = [
     "Stock",

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.archive import Kind, read_archive, write_archive
+from blockwolfe.base.archive import Kind, read_archive, write_archive
 from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError, ModelFileError
-from blockwolfe.estimator import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.features.emissions import Layout
-from blockwolfe.methods import caches, samplers, settings, steps
+from blockwolfe.methods import settings
+from blockwolfe.methods.bcfw import cache as caches
+from blockwolfe.methods.bcfw import sampling as samplers
+from blockwolfe.methods.bcfw import steps
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = [
     "AWAY",

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from blockwolfe.methods.options import check_integer
-from blockwolfe.methods.rules import Draws
+from blockwolfe.base.checks import check_integer
+from blockwolfe.methods.bcfw.rules import Draws
 
 __all__ = ["Adaptive", "Cyclic", "GapSampling", "MaxGap", "Permutation", "Sampling", "Uniform"]
 

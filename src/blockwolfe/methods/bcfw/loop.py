@@ -23,9 +23,10 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from blockwolfe.compiled import jit
-from blockwolfe.methods.corners import drop_idle, rank_corners
-from blockwolfe.methods.rules import (
+from blockwolfe.base.compiled import jit
+from blockwolfe.dual.corners import drop_idle, rank_corners
+from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
+from blockwolfe.methods.bcfw.rules import (
     CACHE_HITS,
     FROM_BATCH,
     FROM_ORACLE,
@@ -37,9 +38,8 @@ from blockwolfe.methods.rules import (
     Block,
     Target,
 )
-from blockwolfe.methods.stepping import take_step
-from blockwolfe.methods.targets import find_target, has_room, look_at
-from blockwolfe.methods.tree import draw_block, renew_leaf
+from blockwolfe.methods.bcfw.stepping import take_step
+from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.problem.certificate import ROUNDING
 
 __all__ = ["visit_blocks"]

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
-from blockwolfe.methods.directions import FORWARD, lay_direction, move_block, place_corner
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.inner import inner
+from blockwolfe.dual.directions import FORWARD, lay_direction, move_block, place_corner
+from blockwolfe.dual.line_search import bounded_step, free_step
+from blockwolfe.dual.run import Run
+from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, STEPS, VISITS
 from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.line_search import bounded_step, free_step
-from blockwolfe.methods.rules import ORACLE_CALLS, STEPS, VISITS
-from blockwolfe.methods.run import Run
 from blockwolfe.methods.settings import FrankWolfe
 from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
-from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Workers
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from blockwolfe.methods.run import Run
-from blockwolfe.problem.inner import inner
+from blockwolfe.base.inner import inner
+from blockwolfe.dual.run import Run
 
 __all__ = ["gap_numbers", "non_uniformity"]
 

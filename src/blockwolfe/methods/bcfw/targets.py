@@ -6,10 +6,10 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from blockwolfe.compiled import jit
-from blockwolfe.methods.corners import find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.methods.directions import place_corner
-from blockwolfe.methods.rules import (
+from blockwolfe.base.compiled import jit
+from blockwolfe.dual.corners import find_corner, insert_corner, least_useful, remove_corner
+from blockwolfe.dual.directions import place_corner
+from blockwolfe.methods.bcfw.rules import (
     FROM_BATCH,
     FROM_CACHE_OR_ORACLE,
     FROM_STORE,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import jit
+from blockwolfe.base.compiled import jit
 
 __all__ = ["draw_block", "make_tree", "renew_leaf"]
 

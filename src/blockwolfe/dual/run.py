@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
-from blockwolfe.methods.corners import Stock
-from blockwolfe.methods.line_search import Box
-from blockwolfe.methods.pruning import prune
-from blockwolfe.methods.rooms import (
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.inner import inner
+from blockwolfe.dual.corners import Stock
+from blockwolfe.dual.growth import (
     Pool,
     active_set,
     entries,
@@ -21,10 +20,11 @@ from blockwolfe.methods.rooms import (
     roomier_pool,
     roomier_stock,
 )
-from blockwolfe.methods.rules import N_TALLIES, VISITS
+from blockwolfe.dual.line_search import Box
+from blockwolfe.dual.pruning import prune
+from blockwolfe.methods.bcfw.rules import N_TALLIES, VISITS
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate, Sweep, examine, sweep
-from blockwolfe.problem.inner import inner
 from blockwolfe.problem.state import State, Store, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 

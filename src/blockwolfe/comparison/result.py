@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from blockwolfe.markup import element, joined, table
-from blockwolfe.optional import to_pandas, to_polars
+from blockwolfe.base.markup import element, joined, table
+from blockwolfe.base.optional import to_pandas, to_polars
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace
 

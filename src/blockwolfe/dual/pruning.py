@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
-from blockwolfe.methods.corners import Stock, drop_idle
-from blockwolfe.methods.rooms import Pool
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.dual.corners import Stock, drop_idle
+from blockwolfe.dual.growth import Pool
 
 __all__ = ["prune"]
 

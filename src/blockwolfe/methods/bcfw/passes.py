@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import call
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.loop import visit_blocks
-from blockwolfe.methods.rooms import CapTooSmallError
-from blockwolfe.methods.rules import (
+from blockwolfe.base.compiled import call
+from blockwolfe.dual.growth import CapTooSmallError
+from blockwolfe.dual.run import Run
+from blockwolfe.methods.bcfw.gap_tree import make_tree
+from blockwolfe.methods.bcfw.loop import visit_blocks
+from blockwolfe.methods.bcfw.rules import (
     FROM_BATCH,
     FROM_CACHE_OR_ORACLE,
     FROM_ORACLE,
@@ -24,11 +25,10 @@ from blockwolfe.methods.rules import (
     Draws,
     Rule,
 )
-from blockwolfe.methods.run import Run
-from blockwolfe.methods.samplers import Permutation
+from blockwolfe.methods.bcfw.sampling import Permutation
+from blockwolfe.methods.bcfw.targets import has_room
+from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import BCFW
-from blockwolfe.methods.targets import has_room
-from blockwolfe.methods.tree import make_tree
 from blockwolfe.problem.certificate import Certificate, broken_oracle, sweep
 from blockwolfe.problem.state import dual_value
 from blockwolfe.problem.workers import Workers

@@ -15,15 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
-from blockwolfe.methods.events import checked_callbacks
+from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.methods.settings import as_method
-from blockwolfe.methods.solve import solve
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
-from blockwolfe.sklearn_callbacks import CallbackSupport, run_with_callbacks
+from blockwolfe.running.events import checked_callbacks
+from blockwolfe.running.solve import solve
 from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
@@ -198,7 +198,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model to one file; `blockwolfe.load` reads it back."""
-        from blockwolfe.store import save
+        from blockwolfe.estimators.model_file import save
 
         check_is_fitted(self, "coef_")
         save(self, path)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.compiled import call, jit
-from blockwolfe.methods.corners import find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.methods.rooms import CapTooSmallError, slots_of_truth
-from blockwolfe.methods.run import Run
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.dual.corners import find_corner, insert_corner, least_useful, remove_corner
+from blockwolfe.dual.growth import CapTooSmallError, slots_of_truth
+from blockwolfe.dual.run import Run
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State
 from blockwolfe.tasks.base import Corners

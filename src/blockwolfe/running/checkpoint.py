@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.archive import Kind, read_archive, write_archive
+from blockwolfe.base.archive import Kind, read_archive, write_archive
+from blockwolfe.base.files import check_folder
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.files import check_folder
 from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import Method
 from blockwolfe.problem.blocks import Blocks

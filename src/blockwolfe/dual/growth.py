@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.methods.corners import Stock
+from blockwolfe.dual.corners import Stock
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import ActiveSet, State
 

@@ -1,0 +1,1 @@
+"""What everything else stands on: compilation, checks, files, seeds, markup."""

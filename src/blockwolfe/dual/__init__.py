@@ -1,0 +1,1 @@
+"""The dual point and its algebra: corners, directions, line search, growth, rescaling."""

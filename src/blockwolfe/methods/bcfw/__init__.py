@@ -1,0 +1,1 @@
+"""Block-coordinate Frank-Wolfe: settings, sampling, steps, cache, visits, passes."""

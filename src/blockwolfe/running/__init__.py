@@ -1,0 +1,1 @@
+"""The loop around any method: budgets, certificates, checkpoints, events, progress."""
