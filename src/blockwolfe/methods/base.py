@@ -1,0 +1,176 @@
+"""What a method is: settings with a name, and an engine that puts them to work.
+
+The driver (`running.driver`) knows no method by name. All it knows is `Engine`: weights, `advance`,
+`certify`, counts, a gap estimate, states where there are any, and what a checkpoint must hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.state import State
+from blockwolfe.problem.workers import Workers
+from blockwolfe.results.result import Counts
+
+__all__ = ["Engine", "Method", "Setup", "WalkingEngine"]
+
+
+class Setup(NamedTuple):
+    """What an engine is made from."""
+
+    blocks: Blocks
+    state: State  # where to begin
+    lam: float
+    rng: np.random.Generator
+    workers: Workers
+
+
+class Method(ABC):
+    """Base of the methods: a frozen dataclass of options that knows how to put itself to work.
+
+    >>> import blockwolfe as bw
+    >>> isinstance(bw.BCFW(), Method), bw.BCFW().name
+    (True, 'bcfw')
+    """
+
+    name: ClassVar[str]  # in strings such as "bcfw+gap", in model files, on the command line
+    needs: ClassVar[tuple[str, ...]] = ("maximize",)  # oracles that a task must offer
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The method in a few words, for summaries."""
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the dual of the returned point can never decrease."""
+        return False
+
+    @property
+    def full_pass_every(self) -> float:
+        """Passes between full passes, which certify and renew the gap estimates."""
+        return 10.0
+
+    @abstractmethod
+    def start(self, setup: Setup) -> Engine:
+        """The method at work."""
+
+
+class Engine(ABC):
+    """A method at work on one problem, at one lambda at a time."""
+
+    method: Method  # as chosen; an automatic one says here what it uses
+    is_free_to_certify: ClassVar[bool] = False  # whether every pass ends with a certificate anyway
+    note: str = ""  # what an automatic method chose, and why
+    lam: float
+    n_blocks: int
+
+    # -- the work ------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Compile whatever will run, so that no measured second goes into compiling."""
+        return
+
+    @abstractmethod
+    def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
+        """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false."""
+
+    @abstractmethod
+    def certify(self) -> Certificate:
+        """The certificate of the point that would be returned now.
+
+        An estimate where an oracle was caught giving less than a known output.
+        """
+
+    @property
+    def calls_to_refresh(self) -> int:
+        """Oracle calls that `refresh` makes."""
+        return 0
+
+    def refresh(self) -> None:
+        """Renew the gap estimates after a certificate that did not; costs another full pass."""
+        return
+
+    # -- what it knows -------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def w(self) -> np.ndarray:
+        """The weights of the present iterate."""
+
+    @property
+    def certified_w(self) -> np.ndarray:
+        """The weights that the last certificate is of: with averaging, the average."""
+        return self.w
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counts:
+        """How much work was done."""
+
+    @property
+    def gap_estimate(self) -> float:
+        """Sum of the block gaps as last seen; infinite while it is not known."""
+        return float("inf")
+
+    @property
+    def has_visited_open(self) -> bool:
+        """Whether every block that had a gap at the last certificate was visited since."""
+        return True
+
+    def row_numbers(self, is_certified: bool) -> dict[str, float]:
+        """Columns of the trace that the engine alone knows, after a certificate or without one."""
+        return {}
+
+    def state(self) -> State | None:
+        """The dual point of the certificate; None where the method has none."""
+        return None
+
+    def last_state(self) -> State | None:
+        """The last iterate, from which a run can go on: with averaging, not `state`."""
+        return self.state()
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def to_save(self) -> dict[str, Any]:
+        """Everything that a checkpoint must hold: plain values, and arrays by name."""
+
+    @abstractmethod
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+
+
+class WalkingEngine(Engine):
+    """An engine with a dual point, which can be taken to a smaller lambda at the same w."""
+
+    @property
+    @abstractmethod
+    def hinge(self) -> np.ndarray:
+        """Upper bounds on H_i(w) from the last full pass."""
+
+    @abstractmethod
+    def dual(self) -> float:
+        """D of the present iterate."""
+
+    @abstractmethod
+    def slopes(self) -> np.ndarray:
+        """ell_i - <w, V_i> of every block, without an oracle call."""
+
+    @abstractmethod
+    def shrink(self, rho: float, gap: np.ndarray) -> None:
+        """Go to rho times lambda at the same w; `gap` are the block gaps (or estimates) there."""
+
+    @abstractmethod
+    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        """Begin where all weight is on the outputs of largest loss.
+
+        Returns the lambda from which on that point has a gap of at most `tol` (0 where w = 0
+        serves every lambda), where the engine then is, and lam w.
+        """
