@@ -1,35 +1,75 @@
-"""Checks that settings objects make of their options, when they are made."""
+"""Checks of options, each with an error that names the option, what was found and what is wanted."""
 
 from __future__ import annotations
 
 import numbers
 from typing import Any
 
+import numpy as np
+
 from blockwolfe.errors import OptionError, unknown_option
 
-__all__ = ["check_flag", "check_integer", "check_kind", "check_share"]
+__all__ = [
+    "check_flag",
+    "check_integer",
+    "check_kind",
+    "check_positive",
+    "check_share",
+    "is_integer",
+    "is_real",
+]
 
 
-def check_flag(name: str, value: Any) -> None:
+def is_real(value: Any) -> bool:
+    """A number, and not True or False.
+
+    >>> is_real(1.5), is_real(True), is_real("1")
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def is_integer(value: Any) -> bool:
+    """An integer, and not True or False.
+
+    >>> is_integer(np.int64(3)), is_integer(True), is_integer(3.0)
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def check_flag(name: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool):
+    if not isinstance(value, (bool, np.bool_)):
         raise OptionError(f"{name}={value!r} must be True or False.")
+    return bool(value)
 
 
 def check_integer(name: str, value: Any, least: int, or_none: bool = False) -> None:
     """An integer >= least, or None where that is allowed."""
     if value is None and or_none:
         return
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or value < least:
+    if not is_integer(value) or value < least:
         end = ", or None." if or_none else "."
         raise OptionError(f"{name}={value!r} must be an integer >= {least}{end}")
 
 
+def check_positive(name: str, value: Any, hint: str = "") -> float:
+    """A finite number > 0; `hint` ends the sentence: what it is, or an example.
+
+    >>> check_positive("eps", 0, hint=": the gap that every lambda may have")
+    Traceback (most recent call last):
+    ...
+    blockwolfe.errors.OptionError: eps=0 must be a finite number > 0: the gap that every lambda may have.
+    """
+    if not is_real(value) or not 0.0 < float(value) < np.inf:
+        raise OptionError(f"{name}={value!r} must be a finite number > 0{hint}.")
+    return float(value)
+
+
 def check_share(name: str, value: Any, highest: float = 1.0) -> None:
     """A number between 0 and 1."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_real or not 0.0 <= value <= highest:
+    if not is_real(value) or not 0.0 <= value <= highest:
         raise OptionError(f"{name}={value!r} must be a number between 0 and {highest:g}.")
 
 
