@@ -1,4 +1,4 @@
-"""Checks of options, each with an error that names the option, what was found and what is wanted."""
+"""Checks of options: each error names the option, what was found and what is wanted."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def check_integer(name: str, value: Any, least: int, or_none: bool = False) -> N
 def check_positive(name: str, value: Any, hint: str = "") -> float:
     """A finite number > 0; `hint` ends the sentence: what it is, or an example.
 
-    >>> check_positive("eps", 0, hint=": the gap that every lambda may have")
+    >>> check_positive("eps", 0, hint=": a gap")
     Traceback (most recent call last):
     ...
-    blockwolfe.errors.OptionError: eps=0 must be a finite number > 0: the gap that every lambda may have.
+    blockwolfe.errors.OptionError: eps=0 must be a finite number > 0: a gap.
     """
     if not is_real(value) or not 0.0 < float(value) < np.inf:
         raise OptionError(f"{name}={value!r} must be a finite number > 0{hint}.")
