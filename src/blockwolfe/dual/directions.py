@@ -5,24 +5,34 @@ With z the corner to move to, y_a the active corner to move from, and mean the b
     FORWARD    z - mean         gamma_max = 1                         (Frank-Wolfe)
     PAIRWISE   z - y_a          gamma_max = alpha_a
     AWAY       mean - y_a       gamma_max = alpha_a / (1 - alpha_a)
+
+A block that stores its corners keeps no mean: it is the sum of their parts, each times its weight.
+A corner is handed around as (part, value, at, size): entries at ... at + size - 1 of two arrays,
+the second empty where every value is one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from blockwolfe.base.compiled import jit
+from blockwolfe.dual.growth import Means
+from blockwolfe.dual.stock import Stock
+from blockwolfe.dual.work import Work, meet
 
 __all__ = [
     "AWAY",
     "FORWARD",
     "HEAVIEST",
     "PAIRWISE",
+    "append_parts",
     "lay_direction",
     "longest_step",
-    "move_block",
+    "meet_mean",
+    "move_means",
     "move_weights",
-    "place_corner",
 ]
 
 FORWARD, PAIRWISE, AWAY = 0, 1, 2
@@ -33,74 +43,40 @@ HEAVIEST = 1.0 - 1e-4
 
 
 @jit
-def place_corner(part: Any, mean: Any, length: int, work: Any, size: int) -> int:
-    """Slots of the corner in (work.part, work.value); parts new to the block are appended.
-
-    `part` and `mean` are the block's room. Returns the new number of parts.
-    `slot_of` is -1 everywhere before and after.
-    """
-    slot_of, corner_part, slot = work.slot_of, work.part, work.slot
-    for s in range(length):
-        slot_of[part[s]] = s
-    for c in range(size):
-        p = corner_part[c]
-        if slot_of[p] < 0:
-            slot_of[p] = length
-            part[length] = p
-            mean[length] = 0.0
-            length += 1
-        slot[c] = slot_of[p]
-    for s in range(length):
-        slot_of[part[s]] = -1
-    return length
+def meet_mean(stock: Stock, i: int, lists: np.ndarray, factor: float, work: Work, n: int) -> int:
+    """Add factor times the mean of block i's corners; `lists` are their parts."""
+    first = stock.start[i]
+    for k in range(stock.n_rows[i]):
+        alpha = stock.weight[first + k]
+        if alpha > 0.0:
+            at, size = work.list_at[k], work.list_size[k]
+            n = meet(lists, stock.value, at, size, factor * alpha, work, n)
+    return n
 
 
 @jit
-def _spread_corner(corner: Any, factor: float, dense: Any) -> None:
-    slot, value, begin, size = corner
-    if value.shape[0] == 0:
-        for e in range(begin, begin + size):
-            dense[slot[e]] += factor
-    else:
-        for e in range(begin, begin + size):
-            dense[slot[e]] += factor * value[e]
-
-
-@jit
-def _collect_corner(corner: Any, part: Any, work: Any, found: int) -> int:
-    """List the changed slots of a corner, and leave `dense` at zero there."""
-    slot, _, begin, size = corner
-    dense, delta = work.dense, work.delta
-    for e in range(begin, begin + size):
-        s = slot[e]
-        if dense[s] != 0.0:
-            work.moved_slot[found], work.moved_part[found] = s, part[s]
-            delta[found] = dense[s]
-            dense[s] = 0.0
-            found += 1
-    return found
-
-
-@jit
-def lay_direction(kind: int, to: Any, away: Any, part: Any, mean: Any, work: Any) -> int:
-    """The direction as (moved_slot, moved_part, delta); returns how many slots it changes.
-
-    `to` and `away` are (slot, value, begin, size). `dense` is zero before and after.
-    """
-    dense, delta = work.dense, work.delta
+def lay_direction(
+    kind: int, to: Any, away: Any, stock: Stock, i: int, lists: np.ndarray, work: Work, n: int
+) -> int:
+    """Meet the corners of a direction, after what has been met already; how many parts then."""
     if kind != AWAY:
-        _spread_corner(to, 1.0, dense)
+        n = meet(to[0], to[1], to[2], to[3], 1.0, work, n)
     if kind != FORWARD:
-        _spread_corner(away, -1.0, dense)
-    if kind == PAIRWISE:
-        return _collect_corner(away, part, work, _collect_corner(to, part, work, 0))
-    sign = -1.0 if kind == FORWARD else 1.0
+        n = meet(away[0], away[1], away[2], away[3], -1.0, work, n)
+    if kind != PAIRWISE:
+        n = meet_mean(stock, i, lists, -1.0 if kind == FORWARD else 1.0, work, n)
+    return n
+
+
+@jit
+def take_direction(work: Work, n_met: int) -> int:
+    """What was met as (moved_slot, moved_part, delta), without zeros; how many parts move."""
+    met, total, delta = work.met, work.sum, work.delta
     found = 0
-    for s in range(part.shape[0]):
-        change = dense[s] + sign * mean[s]
-        dense[s] = 0.0
+    for s in range(n_met):
+        change = total[met[s]]
         if change != 0.0:
-            work.moved_slot[found], work.moved_part[found] = s, part[s]
+            work.moved_slot[found], work.moved_part[found] = s, met[s]
             delta[found] = change
             found += 1
     return found
@@ -117,12 +93,13 @@ def longest_step(kind: int, alpha_away: float) -> float:
 
 
 @jit
-def move_weights(stock: Any, i: int, kind: int, rows: Any, gamma: float, is_drop: bool) -> None:
-    """The dual weights after a step: exact zeros where a corner is dropped.
+def move_weights(
+    stock: Stock, i: int, kind: int, to: int, away: int, gamma: float, is_drop: bool
+) -> None:
+    """The dual weights after a step; exact zeros where a corner is dropped.
 
-    `rows` is (row of the corner moved to, row of the corner moved from).
+    `to` and `away` are the rows of the corners moved to and from.
     """
-    to, away = rows
     weight = stock.weight
     if kind == PAIRWISE:
         weight[to] += gamma
@@ -141,22 +118,30 @@ def move_weights(stock: Any, i: int, kind: int, rows: Any, gamma: float, is_drop
         else:
             for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
                 weight[row] = 1.0 if row == to else 0.0
-    weight[away] = max(weight[away], 0.0)
+    if kind != FORWARD:
+        weight[away] = max(weight[away], 0.0)
 
 
 @jit
-def move_block(pool: Any, ells: Any, i: int, work: Any, size: int, move: Any) -> None:
-    """A step of block i's mean and ell, and of their averaging lag.
+def append_parts(means: Means, i: int, work: Work, n_met: int) -> None:
+    """Parts that a look has met beyond the block's own come after them, with a mean of zero."""
+    start = means.start[i]
+    for s in range(means.length[i], n_met):
+        means.part[start + s] = work.met[s]
+        if means.mean.shape[0]:
+            means.mean[start + s] = 0.0
+        if means.lag.shape[0]:
+            means.lag[start + s] = 0.0
+    means.length[i] = max(means.length[i], n_met)
 
-    `ells` is (ell, lag_ell), `move` is (gamma, lagging, ell_change).
-    """
-    ell, lag_ell = ells
-    gamma, lagging, ell_change = move
-    start, moved_slot, delta = pool.start[i], work.moved_slot, work.delta
-    for s in range(size):
-        pool.mean[start + moved_slot[s]] += gamma * delta[s]
-    ell[i] += gamma * ell_change
-    if pool.lag_mean.shape[0]:  # no entries without averaging
+
+@jit
+def move_means(means: Means, i: int, work: Work, size: int, gamma: float, lagging: float) -> None:
+    """A step of block i's mean, where it is kept, and of its averaging lag, where there is one."""
+    start, moved_slot, delta = means.start[i], work.moved_slot, work.delta
+    if means.mean.shape[0]:
         for s in range(size):
-            pool.lag_mean[start + moved_slot[s]] += lagging * gamma * delta[s]
-        lag_ell[i] += lagging * gamma * ell_change
+            means.mean[start + moved_slot[s]] += gamma * delta[s]
+    if means.lag.shape[0]:
+        for s in range(size):
+            means.lag[start + moved_slot[s]] += lagging * gamma * delta[s]

@@ -1,7 +1,7 @@
-"""More room for blocks that have filled theirs: parts, stored corners, and entries of corners.
+"""More room for blocks that have filled theirs: parts, stored corners, and codes of corners.
 
-Arrays are never changed in place here: a grown pool or stock is a new tuple, put in place by
-one assignment, which Ctrl-C cannot split.
+Arrays are never changed in place here: what has grown is a new tuple, put in place by one
+assignment, which Ctrl-C cannot split.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.dual.corners import Stock
+from blockwolfe.base.ragged import entries, offsets, starts
+from blockwolfe.dual.stock import Stock
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import ActiveSet, State
 
 __all__ = [
     "CapTooSmallError",
-    "Pool",
+    "Means",
     "active_set",
-    "entries",
     "entry_bytes",
     "live_rows",
-    "make_pool",
+    "make_means",
     "make_stock",
+    "no_means",
     "no_stock",
-    "roomier_pool",
+    "roomier_means",
     "roomier_stock",
-    "slots_of_truth",
     "stock_bytes",
 ]
 
@@ -36,30 +36,8 @@ BLOCK_BYTES = 8 * 3  # start, n_rows, capacity
 FEW_ENTRIES = 1 << 12
 
 
-def entry_bytes(is_unit: bool) -> int:
-    """Memory of one entry of a stored corner: its slot, and its value unless that is always one."""
-    return 4 if is_unit else 12
-
-
-class Pool(NamedTuple):
-    """Block i has `length[i]` parts in a room of `capacity[i]` that begins at `start[i]`."""
-
-    start: np.ndarray
-    length: np.ndarray
-    capacity: np.ndarray
-    part: np.ndarray
-    mean: np.ndarray
-    lag_mean: np.ndarray
-
-
 class CapTooSmallError(Exception):
     """The active corners alone need more than the cache may hold."""
-
-
-def entries(start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Positions start[i], ..., start[i] + length[i] - 1 of all i, end to end."""
-    shift = start - (np.cumsum(length) - length)
-    return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
 def _is_tight(length: np.ndarray, capacity: np.ndarray) -> np.ndarray:
@@ -67,45 +45,75 @@ def _is_tight(length: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     return 4 * length > 3 * capacity
 
 
-def _starts(length: np.ndarray) -> np.ndarray:
-    return np.cumsum(length) - length
-
-
 # -- parts ------------------------------------------------------------------------------------
 
 
-def make_pool(state: State, has_average: bool) -> Pool:
+class Means(NamedTuple):
+    """Means over parts: block i has `length[i]` parts from `start[i]` on, and room for more.
+
+    `mean` is empty where blocks store their corners, `lag` where nothing is averaged (see `loop`);
+    where neither is kept there are no parts at all.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    capacity: np.ndarray
+    part: np.ndarray
+    mean: np.ndarray
+    lag: np.ndarray
+
+
+def no_means(n_blocks: int) -> Means:
+    """For methods that store corners and average nothing."""
+    none = np.zeros(n_blocks, dtype=np.int64)
+    empty = np.zeros(0)
+    return Means(none, none.copy(), none.copy(), empty.astype(np.int32), empty, empty.copy())
+
+
+def make_means(state: State, keeps_mean: bool, has_average: bool) -> Means:
     """The parts of a state, with no room to spare."""
     length = np.diff(state.start)
-    return Pool(
+    return Means(
         start=state.start[:-1].copy(),
         length=length,
         capacity=length.copy(),
         part=state.part.copy(),
-        mean=state.mean.copy(),
-        lag_mean=np.zeros(len(state.mean) if has_average else 0),
+        mean=state.mean.copy() if keeps_mean else np.zeros(0),
+        lag=np.zeros(len(state.mean) if has_average else 0),
     )
 
 
-def roomier_pool(pool: Pool, bound: np.ndarray, has_average: bool) -> Pool:
+def roomier_means(means: Means, part_size: np.ndarray, keeps_mean: bool, has_lag: bool) -> Means:
     """Every block can take one more corner; blocks with little room left double."""
-    if (pool.capacity - pool.length >= bound).all():
-        return pool
-    is_tight = _is_tight(pool.length + bound, pool.capacity)
-    capacity = np.where(is_tight, 2 * pool.length + bound, pool.capacity)
-    start = _starts(capacity)
-    source, target = entries(pool.start, pool.length), entries(start, pool.length)
+    if (means.capacity - means.length >= part_size).all():
+        return means
+    is_tight = _is_tight(means.length + part_size, means.capacity)
+    capacity = np.where(is_tight, 2 * means.length + part_size, means.capacity)
+    start = starts(capacity)
+    source, target = entries(means.start, means.length), entries(start, means.length)
 
-    def moved(values: np.ndarray) -> np.ndarray:
-        larger = np.zeros(int(capacity.sum()), dtype=values.dtype)
-        larger[target] = values[source]
+    def moved(values: np.ndarray, is_kept: bool = True) -> np.ndarray:
+        larger = np.zeros(int(capacity.sum()) if is_kept else 0, dtype=values.dtype)
+        if is_kept:
+            larger[target] = values[source]
         return larger
 
-    lag_mean = moved(pool.lag_mean) if has_average else pool.lag_mean
-    return Pool(start, pool.length, capacity, moved(pool.part), moved(pool.mean), lag_mean)
+    return Means(
+        start,
+        means.length,
+        capacity,
+        moved(means.part),
+        moved(means.mean, keeps_mean),
+        moved(means.lag, has_lag),
+    )
 
 
 # -- stored corners ----------------------------------------------------------------------------
+
+
+def entry_bytes(is_unit: bool) -> int:
+    """Memory of one entry of a stored code, and of its value unless that is always one."""
+    return 4 if is_unit else 12
 
 
 def no_stock(n_blocks: int) -> Stock:
@@ -113,9 +121,9 @@ def no_stock(n_blocks: int) -> Stock:
     none = np.zeros(n_blocks, dtype=np.int64)
     rows: dict[str, Any] = {name: np.zeros(0) for name in _ROW_COLUMNS}
     rows |= {name: np.zeros(0, dtype=np.int64) for name in ("used_at", "begin", "size")}
-    slot = np.zeros(0, dtype=np.int32)
+    code = np.zeros(0, dtype=np.int32)
     end = np.zeros(1, dtype=np.int64)
-    return Stock(none, none.copy(), none.copy(), slot=slot, value=np.zeros(0), end=end, **rows)
+    return Stock(none, none.copy(), none.copy(), code=code, value=np.zeros(0), end=end, **rows)
 
 
 def make_stock(blocks: Blocks, state: State) -> Stock:
@@ -123,9 +131,9 @@ def make_stock(blocks: Blocks, state: State) -> Stock:
     active = state.active if state.active is not None else _as_corners(blocks, state)
     count = np.diff(active.start)
     n_rows = len(active.weight)
-    slot, value = active.slot.copy(), active.value.copy()
+    code, value = active.code.copy(), active.value.copy()
     if len(value) or not blocks.is_unit:  # one entry to spare: no values would mean all ones
-        slot, value = np.append(slot, np.int32(0)), np.append(value, 0.0)
+        code, value = np.append(code, np.int32(0)), np.append(value, 0.0)
     return Stock(
         start=active.start[:-1].copy(),
         n_rows=count,
@@ -136,33 +144,28 @@ def make_stock(blocks: Blocks, state: State) -> Stock:
         used_at=np.zeros(n_rows, dtype=np.int64),
         begin=active.begin[:-1].copy(),
         size=np.diff(active.begin),
-        slot=slot,
+        code=code,
         value=value,
-        end=np.array([len(active.slot)], dtype=np.int64),
+        end=np.array([len(active.code)], dtype=np.int64),
     )
 
 
 def _as_corners(blocks: Blocks, state: State) -> ActiveSet:
-    n_blocks, truth = len(blocks), blocks.true_corners
+    """True outputs where all weight is on them, else a corner of parts and their means."""
+    n_blocks, truth = len(blocks), blocks.true_codes
     start, ones = np.arange(n_blocks + 1), np.ones(n_blocks)
-    if blocks.is_unit and not state.ell.any() and np.array_equal(state.mean, blocks.truth.value):
-        slot = slots_of_truth(blocks)
-        return ActiveSet(start, ones, np.zeros(n_blocks), truth.start, slot, np.zeros(0))
-    length = np.diff(state.start)
-    slot = entries(np.zeros(n_blocks, dtype=np.int64), length).astype(np.int32)
+    is_true = not state.ell.any() and np.array_equal(state.mean, blocks.truth.value)
+    if is_true and blocks.is_unit:
+        nothing, no_loss = np.zeros(0), np.zeros(n_blocks)
+        return ActiveSet(start, ones, no_loss, truth.start, truth.code, nothing, blocks.is_coded)
     loss = np.divide(state.ell, blocks.weight, out=np.zeros(n_blocks), where=blocks.weight > 0)
-    return ActiveSet(start, ones, loss, state.start, slot, state.mean)
+    return ActiveSet(start, ones, loss, state.start, state.part, state.mean, is_coded=False)
 
 
-def slots_of_truth(blocks: Blocks) -> np.ndarray:
-    """Where the parts of the true corners, as the oracle lists them, lie among the merged ones."""
-    listed, merged, n = blocks.true_corners, blocks.truth, blocks.n_parts
-    block_of = np.repeat(np.arange(len(blocks)), np.diff(listed.start))
-    merged_block = np.repeat(np.arange(len(blocks)), np.diff(merged.start))
-    merged_key, key = merged_block * n + merged.part, block_of * n + listed.part
-    order = np.argsort(merged_key)
-    found = order[np.searchsorted(merged_key, key, sorter=order)]
-    return (found - merged.start[block_of]).astype(np.int32)
+def is_coded(blocks: Blocks, state: State) -> bool:
+    """Whether the corners of a state can be kept as codes of outputs: mixtures cannot."""
+    active = state.active if state.active is not None else _as_corners(blocks, state)
+    return bool(active.is_coded)
 
 
 def live_rows(stock: Stock) -> np.ndarray:
@@ -170,40 +173,40 @@ def live_rows(stock: Stock) -> np.ndarray:
     return entries(stock.start, stock.n_rows)
 
 
-def active_set(stock: Stock) -> ActiveSet:
+def active_set(stock: Stock, is_coded: bool) -> ActiveSet:
     """A compact copy of the corners with positive weight."""
     rows = live_rows(stock)
     block_of = np.repeat(np.arange(len(stock.n_rows)), stock.n_rows)
     is_active = stock.weight[rows] > 0.0
     rows = rows[is_active]
-    count = np.bincount(block_of[is_active], minlength=len(stock.n_rows))
     taken = entries(stock.begin[rows], stock.size[rows])
     return ActiveSet(
-        start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
+        start=offsets(np.bincount(block_of[is_active], minlength=len(stock.n_rows))),
         weight=stock.weight[rows],
         loss=stock.loss[rows],
-        begin=np.concatenate([[0], np.cumsum(stock.size[rows])]).astype(np.int64),
-        slot=stock.slot[taken],
+        begin=offsets(stock.size[rows]),
+        code=stock.code[taken],
         value=stock.value[taken] if len(stock.value) else stock.value,
+        is_coded=is_coded,
     )
 
 
 def roomier_stock(
-    stock: Stock, bound: np.ndarray, max_bytes: int | None, n_entries: int = 0
+    stock: Stock, code_size: np.ndarray, max_bytes: int | None, n_entries: int = 0
 ) -> Stock:
     """Any block can take one more corner; within `max_bytes`, at the cost of idle corners.
 
     `n_entries` asks for more room for entries than one corner needs.
     """
-    needed = max(int(bound.max()), n_entries)
-    has_entries = len(stock.slot) - stock.end[0] >= needed
+    needed = max(int(code_size.max()), n_entries)
+    has_entries = len(stock.code) - stock.end[0] >= needed
     if has_entries and (stock.n_rows < stock.capacity).all():
         return stock
     rows = live_rows(stock)
     is_tight = _is_tight(stock.n_rows + 1, stock.capacity)
     capacity = np.where(is_tight, 2 * stock.n_rows + 2, stock.capacity)
     used = int(stock.size[rows].sum())
-    wanted = len(stock.slot) if has_entries else 2 * used + 8 * int(bound.max()) + FEW_ENTRIES
+    wanted = len(stock.code) if has_entries else 2 * used + 8 * int(code_size.max()) + FEW_ENTRIES
     wanted = max(wanted, used + needed)
     per_entry = entry_bytes(is_unit=len(stock.value) == 0)
     planned = stock_bytes(len(capacity), capacity.sum(), wanted, per_entry)
@@ -221,7 +224,7 @@ def _laid_out(
     stock: Stock, rows: np.ndarray, n_rows: np.ndarray, capacity: np.ndarray, n_entries: int
 ) -> Stock:
     """The given rows, `n_rows` of each block, in rooms of `capacity`; their entries packed."""
-    start, size = _starts(capacity), stock.size[rows]
+    start, size = starts(capacity), stock.size[rows]
     target, taken, used = entries(start, n_rows), entries(stock.begin[rows], size), int(size.sum())
 
     def moved(values: np.ndarray) -> np.ndarray:
@@ -235,11 +238,11 @@ def _laid_out(
         return larger
 
     columns = {name: moved(getattr(stock, name)[rows]) for name in _ROW_COLUMNS}
-    columns["begin"] = moved(_starts(size))
+    columns["begin"] = moved(starts(size))
     value = packed(stock.value) if len(stock.value) else stock.value
     end = np.array([used], dtype=np.int64)
     return Stock(
-        start, n_rows.copy(), capacity, slot=packed(stock.slot), value=value, end=end, **columns
+        start, n_rows.copy(), capacity, code=packed(stock.code), value=value, end=end, **columns
     )
 
 

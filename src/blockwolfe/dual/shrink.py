@@ -1,4 +1,4 @@
-"""A smaller lambda at the same w (SPEC section 4).
+"""A smaller lambda at the same w (the mathematics, "The path").
 
 Every alpha_i(y) of a wrong output is scaled by rho, and what is left goes to the true output.
 V and ell scale by rho, so that w = v / lam is the same at rho lam, and
@@ -15,81 +15,86 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
-from blockwolfe.dual.corners import find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.dual.growth import CapTooSmallError, slots_of_truth
-from blockwolfe.dual.run import Run
+from blockwolfe.dual.growth import CapTooSmallError, Means
+from blockwolfe.dual.point import DualPoint
+from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State
-from blockwolfe.tasks.base import Corners
 
-__all__ = ["shrink", "shrunk_state"]
+__all__ = ["NO_CAP", "shrink", "shrunk_state"]
+
+NO_CAP = 2**62  # corners that a block may store where there is no limit
 
 
 @jit
-def _shrink_means(rho: float, truth: Any, pool: Any, ell: Any) -> None:
-    for i in range(ell.shape[0]):
-        begin = pool.start[i]
-        for s in range(begin, begin + pool.length[i]):
-            pool.mean[s] *= rho
+def _shrink_means(rho: float, truth: Any, means: Means) -> None:
+    for i in range(means.length.shape[0]):
+        begin = means.start[i]
+        for s in range(begin, begin + means.length[i]):
+            means.mean[s] *= rho
         first = truth.start[i]
         for s in range(truth.start[i + 1] - first):  # the true parts come first in every block
-            pool.mean[begin + s] += (1.0 - rho) * truth.value[first + s]
-        ell[i] *= rho
+            means.mean[begin + s] += (1.0 - rho) * truth.value[first + s]
 
 
 @jit
-def _shrink_weights(rho: float, truth: Any, stock: Any, max_corners: int) -> int:
+def _shrink_weights(rho: float, truth: Any, stock: Stock, max_corners: int) -> int:
     """The same for the weights of stored corners; a block that has no row left for the truth.
 
-    -1 when all have one. `truth` lists slots where other corners have parts.
+    -1 when all have one. `truth` has the true corners as the stock keeps them.
     """
+    start, codes, values = truth
     for i in range(stock.start.shape[0]):
-        first, size = truth.start[i], truth.start[i + 1] - truth.start[i]
-        corner = (truth.part[first : first + size], truth.value[first : first + size], size)
+        first, size = start[i], start[i + 1] - start[i]
+        code, value = codes[first : first + size], values[first : first + size]
         for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
             stock.weight[row] *= rho
-        row = find_corner(stock, i, corner, 0.0)
+        row = find_corner(stock, i, code, value, size, 0.0)
         if row < 0:
             if stock.n_rows[i] >= max_corners:
                 idle = least_useful(stock, i)
                 if idle < 0:
                     return i
                 remove_corner(stock, i, idle)
-            row = insert_corner(stock, i, corner, 0.0, 0.0)
+            row = insert_corner(stock, i, code, value, size, 0.0)
         stock.weight[row] += 1.0 - rho
     return -1
 
 
-def true_slots(blocks: Blocks) -> Corners:
-    """The true corners as lists of slots, as a `Stock` has them."""
-    if blocks.is_unit:
-        listed = blocks.true_corners
-        return Corners(listed.start, slots_of_truth(blocks), np.ones(len(listed.part)))
-    truth = blocks.truth
-    length = np.diff(truth.start)
-    slot = np.arange(len(truth.part)) - np.repeat(truth.start[:-1], length)
-    return Corners(truth.start, slot.astype(np.int32), truth.value)
+def _stored_truth(point: DualPoint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The true corners as the stock has them: where each begins, codes and values."""
+    blocks = point.blocks
+    true = blocks.true_codes if point.is_coded or blocks.is_unit else blocks.truth
+    if blocks.is_coded and not point.is_coded:
+        true = blocks.listed_truth
+    return true.start, true.part, np.asarray(true.value)
 
 
-def shrink(run: Run, rho: float, truth: Corners, max_corners: int, max_bytes: int | None) -> None:
-    """Take a run to rho times its lambda; `truth` is `true_slots` of its blocks.
+def shrink(
+    point: DualPoint, rho: float, max_corners: int | None = None, max_bytes: int | None = None
+) -> None:
+    """Take a dual point to rho times its lambda.
 
     Gap estimates are the business of the caller, who knows how they were made.
     """
-    if run.keeps_corners:
-        run.make_room(max_bytes, n_entries=len(truth.part))  # one corner more for every block
-        full = int(call(_shrink_weights, "weights", rho, truth, run.stock, max_corners))
+    if point.keeps_corners:
+        truth = _stored_truth(point)
+        point.make_room(max_bytes, n_entries=len(truth[1]))  # one corner more for every block
+        stock = point.arrays.stock
+        full = int(call(_shrink_weights, "weights", rho, truth, stock, max_corners or NO_CAP))
         if full >= 0:
             raise CapTooSmallError(
                 f"max_corners={max_corners} is too small: the active set of example {full} needs "
-                f"at least {int(run.stock.n_rows[full]) + 1}"
+                f"at least {int(stock.n_rows[full]) + 1}"
             )
-    call(_shrink_means, "means", rho, run.blocks.truth, run.pool, run.ell)
-    run.lam *= rho
+    else:
+        call(_shrink_means, "means", rho, point.blocks.truth, point.arrays.means)
+    point.arrays.ell[:] *= rho
+    point.lam *= rho
 
 
 def shrunk_state(blocks: Blocks, state: State, rho: float) -> State:
     """The state that has the same w at rho times its lambda, rho <= 1."""
-    run = Run(blocks, state, 1.0, False, keeps_corners=state.active is not None)
-    shrink(run, rho, true_slots(blocks), 2**62, None)
-    return run.state()
+    point = DualPoint(blocks, state, 1.0, False, keeps_corners=state.active is not None)
+    shrink(point, rho)
+    return point.state()

@@ -1,1 +1,7 @@
-"""Solvers: settings, the one block loop, stopping."""
+"""Methods: what one is, the registry of all, and a file or folder for each family."""
+
+# A method is known once its file is loaded.
+from blockwolfe.methods import auto, frank_wolfe
+from blockwolfe.methods.bcfw import settings
+
+__all__ = ["auto", "frank_wolfe", "settings"]

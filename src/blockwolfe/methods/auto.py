@@ -15,21 +15,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from blockwolfe.dual.run import Run
+from blockwolfe.base.checks import check_flag
+from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.passes import NO_BATCH, BlockEngine
-from blockwolfe.methods.bcfw.rules import FROM_STORE, VISITS, Draws
+from blockwolfe.methods.bcfw.engine import NO_BATCH, BlockEngine
+from blockwolfe.methods.bcfw.rules import FROM_STOCK, Draws
 from blockwolfe.methods.bcfw.sampling import GapSampling
+from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.steps import FW, Pairwise
-from blockwolfe.methods.settings import BCFW, Auto
-from blockwolfe.problem.workers import Workers
+from blockwolfe.methods.registry import register
 
-__all__ = ["AutoEngine"]
+__all__ = ["Auto"]
 
 SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
@@ -38,31 +39,70 @@ N_EARLY = 3
 # Visits over stored corners by which their cost is measured, and seconds they must take to tell.
 N_MEASURED = 2000
 CLEAR_SECONDS = 5e-3
-# The oracle's share of a visit that makes it dear, or cheap, whatever the task says.
-CLEARLY_DEAR, CLEARLY_CHEAP = 0.6, 0.05
+# The oracle's share of a visit that makes it expensive, or cheap, whatever the task says.
+CLEARLY_EXPENSIVE, CLEARLY_CHEAP = 0.6, 0.05
 # Seconds of a visit from which on every call counts, and the cache is used from the start.
 LONG_VISIT = 1e-3
+
+
+@register
+@dataclass(frozen=True)
+class Auto(Method):
+    """Gap sampling and active-set steps; a cache where it pays, which the first passes measure.
+
+    What it chose, and why, is in `result.note` and in the trace.
+
+    >>> Auto().averaging
+    False
+    """
+
+    name: ClassVar[str] = "auto"
+    switches: ClassVar[dict[str, dict[str, Any]]] = {"averaging": {"averaging": True}}
+
+    averaging: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("averaging", self.averaging)
+
+    @property
+    def words(self) -> str:
+        """What it chose is in the method of the result."""
+        return "auto, averaging" if self.averaging else "auto"
+
+    @property
+    def is_monotone(self) -> bool:
+        """For the last iterate."""
+        return not self.averaging
+
+    @property
+    def full_pass_every(self) -> float:
+        """As of the methods it chooses from."""
+        return BCFW(sampling=SAMPLING).full_pass_every
+
+    def start(self, setup: Setup) -> Engine:
+        """Visits, by a method that is chosen on the way."""
+        return AutoEngine(self, setup)
 
 
 class AutoEngine(BlockEngine):
     """A `BlockEngine` that chooses after the first pass, and once more after a few."""
 
-    def __init__(self, run: Run, method: Auto, rng: np.random.Generator, workers: Workers) -> None:
+    def __init__(self, method: Auto, setup: Setup) -> None:
         first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
-        super().__init__(run, first, rng, workers)
+        super().__init__(first, setup, keeps_corners=True)
         self.note = "first pass: measuring"
         self._oracle_share = np.nan  # of the time of a visit; not measured yet
-        self._is_dear = True
+        self._is_expensive = True
         self._n_passes = 0
         # Compiled oracles only compute, and a busy machine must not change the choice.
-        self._clock = time.thread_time if run.blocks.is_compiled else time.perf_counter
+        self._clock = time.thread_time if self.blocks.is_compiled else time.perf_counter
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass, and after it a choice."""
-        began, visits = self._clock(), int(self.run.tally[VISITS])
+        began, visits = self._clock(), int(self.ledger.counts.visits)
         super().advance(max_visits, may_go_on)
-        made = int(self.run.tally[VISITS]) - visits
-        is_whole = made > 0 and np.isfinite(self.run.gap).all()
+        made = int(self.ledger.counts.visits) - visits
+        is_whole = made > 0 and np.isfinite(self.ledger.gap).all()
         is_early = self._n_passes < N_EARLY  # (later the choice has been made, whatever the clock)
         if np.isnan(self._oracle_share) and is_whole and is_early:
             self._measure((self._clock() - began) / made)
@@ -71,23 +111,23 @@ class AutoEngine(BlockEngine):
             self._go_late()
 
     def _measure(self, seconds_per_visit: float) -> None:
-        self._is_dear = not self.run.blocks.is_cheap
+        self._is_expensive = not self.blocks.is_cheap
         if seconds_per_visit <= 0.0:
             return  # the clock is too coarse to tell (15.6 ms on Windows): the next pass may
         without, seconds = self._visit_stored()
         self._oracle_share = max(0.0, 1.0 - without / seconds_per_visit)
-        if seconds >= CLEAR_SECONDS and self._oracle_share >= CLEARLY_DEAR:
-            self._is_dear = True
+        if seconds >= CLEAR_SECONDS and self._oracle_share >= CLEARLY_EXPENSIVE:
+            self._is_expensive = True
         elif seconds >= CLEAR_SECONDS and self._oracle_share <= CLEARLY_CHEAP:
-            self._is_dear = False
-        is_long = self._is_dear and (
-            not self.run.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
+            self._is_expensive = False
+        is_long = self._is_expensive and (
+            not self.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
         )
         self.method = replace(self.method, cache=CACHE if is_long else None)
         self._explain()
 
     def _go_late(self) -> None:
-        cache = CACHE if self._is_dear else None
+        cache = CACHE if self._is_expensive else None
         self.method = replace(self.method, step=Pairwise(), cache=cache)
         self._explain()
 
@@ -97,11 +137,11 @@ class AutoEngine(BlockEngine):
 
     def _visit_stored(self) -> tuple[float, float]:
         """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
-        order = np.arange(min(len(self.run.blocks), N_MEASURED), dtype=np.int64)
+        order = np.arange(min(len(self.blocks), N_MEASURED), dtype=np.int64)
         began, done = self._clock(), 0
         while done < len(order):
             self._make_room()
-            done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STORE, NO_BATCH)
+            done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STOCK, NO_BATCH)
         seconds = self._clock() - began
         return seconds / len(order), seconds
 
@@ -109,7 +149,7 @@ class AutoEngine(BlockEngine):
         """And what was measured and chosen."""
         return super().to_save() | {
             "oracle_share": self._oracle_share,
-            "is_dear": self._is_dear,
+            "is_expensive": self._is_expensive,
             "n_passes": self._n_passes,
             "is_late": not isinstance(self.method.step, FW),
             "has_cache": self.method.cache is not None,
@@ -120,7 +160,7 @@ class AutoEngine(BlockEngine):
         """And go on with it."""
         super().restore(saved)
         self._oracle_share, self._n_passes = saved["oracle_share"], saved["n_passes"]
-        self._is_dear = bool(saved["is_dear"])
+        self._is_expensive = bool(saved["is_expensive"])
         step = Pairwise() if saved["is_late"] else FW()
         cache = CACHE if saved["has_cache"] else None
         self.method = replace(self.method, step=step, cache=cache)

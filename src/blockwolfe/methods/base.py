@@ -18,7 +18,7 @@ from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.result import Counts
 
-__all__ = ["Engine", "Method", "Setup", "WalkingEngine"]
+__all__ = ["Choice", "Engine", "Method", "Setup", "WalkingEngine"]
 
 
 class Setup(NamedTuple):
@@ -31,21 +31,30 @@ class Setup(NamedTuple):
     workers: Workers
 
 
-class Method(ABC):
-    """Base of the methods: a frozen dataclass of options that knows how to put itself to work.
+class Choice:
+    """Base of methods, steps and samplings: a frozen dataclass of options, known by its name.
+
+    `register` makes one known to strings such as "bcfw+gap", model files and the command line.
+    """
+
+    family: ClassVar[str]  # what it is a choice of: "method", "step" or "sampling"
+    name: ClassVar[str]
+    words: Any  # it in a few words, for summaries: a string, or a property
+
+
+class Method(Choice, ABC):
+    """Base of the methods: options, and how to put them to work.
 
     >>> import blockwolfe as bw
     >>> isinstance(bw.BCFW(), Method), bw.BCFW().name
     (True, 'bcfw')
     """
 
-    name: ClassVar[str]  # in strings such as "bcfw+gap", in model files, on the command line
+    family: ClassVar[str] = "method"
     needs: ClassVar[tuple[str, ...]] = ("maximize",)  # oracles that a task must offer
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """The method in a few words, for summaries."""
+    # Words that may follow the name: each sets options, as in "fw+predefined". Names of steps and
+    # samplings may follow too where the method has an option of that family.
+    switches: ClassVar[dict[str, dict[str, Any]]] = {}
 
     @property
     def is_monotone(self) -> bool:
@@ -56,6 +65,15 @@ class Method(ABC):
     def full_pass_every(self) -> float:
         """Passes between full passes, which certify and renew the gap estimates."""
         return 10.0
+
+    @property
+    def is_averaged(self) -> bool:
+        """Whether what is returned is an average of iterates, not the last one."""
+        return bool(getattr(self, "averaging", False))
+
+    def check_blocks(self, blocks: Blocks) -> None:
+        """Refuse, before any work, options that this problem leaves no room for."""
+        return
 
     @abstractmethod
     def start(self, setup: Setup) -> Engine:
@@ -79,13 +97,18 @@ class Engine(ABC):
 
     @abstractmethod
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
-        """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false."""
+        """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false.
+
+        `may_go_on` is also the moment at which a checkpoint is written: ask where `to_save` holds
+        all there is. Raises `CapTooSmallError` where memory that was capped does not suffice.
+        """
 
     @abstractmethod
     def certify(self) -> Certificate:
         """The certificate of the point that would be returned now.
 
-        An estimate where an oracle was caught giving less than a known output.
+        An estimate where an oracle was caught giving less than a known output; of a method without
+        a dual point `Certificate.primal_only`.
         """
 
     @property
@@ -153,7 +176,12 @@ class WalkingEngine(Engine):
     @property
     @abstractmethod
     def hinge(self) -> np.ndarray:
-        """Upper bounds on H_i(w) from the last full pass."""
+        """Upper bounds on H_i(w), from the last full pass."""
+
+    @property
+    @abstractmethod
+    def gaps(self) -> np.ndarray:
+        """The gap of every block as last seen."""
 
     @abstractmethod
     def dual(self) -> float:

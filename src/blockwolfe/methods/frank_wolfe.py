@@ -3,50 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from blockwolfe.base.checks import check_flag
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
-from blockwolfe.dual.directions import FORWARD, lay_direction, move_block, place_corner
+from blockwolfe.dual.directions import append_parts, move_means, take_direction
+from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, free_step
-from blockwolfe.dual.run import Run
-from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, STEPS, VISITS
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.settings import FrankWolfe
-from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
-from blockwolfe.problem.state import Store, rebuild_v
-from blockwolfe.problem.workers import Workers
+from blockwolfe.dual.walking import state_of_corners
+from blockwolfe.dual.work import Work, begin_look, meet
+from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.methods.registry import register
+from blockwolfe.problem.certificate import Certificate, Sweep
+from blockwolfe.problem.state import State, Store
 
-__all__ = ["BatchEngine"]
+__all__ = ["FrankWolfe"]
+
+
+@register
+@dataclass(frozen=True)
+class FrankWolfe(Method):
+    """Batch Frank-Wolfe: all oracles, then one joint step; every iteration is certified for free.
+
+    ``line_search=False`` takes the predefined step 2/(k+2).
+
+    >>> FrankWolfe(line_search=False)
+    FrankWolfe(line_search=False)
+    """
+
+    name: ClassVar[str] = "fw"
+    switches: ClassVar[dict[str, dict[str, Any]]] = {"predefined": {"line_search": False}}
+
+    line_search: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag("line_search", self.line_search)
+
+    @property
+    def words(self) -> str:
+        """Whether its steps are predefined."""
+        return "batch Frank-Wolfe" + ("" if self.line_search else ", predefined steps")
+
+    @property
+    def is_monotone(self) -> bool:
+        """With the exact line search."""
+        return self.line_search
+
+    @property
+    def full_pass_every(self) -> float:
+        """Every pass is one."""
+        return 1.0
+
+    def start(self, setup: Setup) -> Engine:
+        """Joint steps, one after another."""
+        return BatchEngine(self, setup)
 
 
 @jit
-def _blend(gamma: float, weight: Any, run: Any, found: Any, work: Any) -> None:
-    """Move every block by gamma towards its corner."""
-    pool, ells = run.pool, (run.ell, run.lag_ell)
-    for i in range(weight.shape[0]):
-        start, end = pool.start[i], pool.start[i] + pool.capacity[i]
-        begin, size = found.start[i], found.size[i]
-        corner = (found.part[begin : begin + size], found.value[begin : begin + size])
-        copy_corner(corner[0], corner[1], size, work.part, work.value, 0)
-        part, mean = pool.part[start:end], pool.mean[start:end]
-        length = place_corner(part, mean, pool.length[i], work, size)
-        pool.length[i] = length
-        to = (work.slot, work.value, 0, size)
-        n_moved = lay_direction(FORWARD, to, to, part[:length], mean, work)
-        change = weight[i] * found.loss[i] - run.ell[i]
-        move_block(pool, ells, i, work, n_moved, (gamma, 0.0, change))
+def _blend(gamma: float, means: Means, ell: np.ndarray, to: Store, work: Work) -> None:
+    """Move every block by gamma towards another point."""
+    for i in range(ell.shape[0]):
+        begin_look(work)
+        n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, work, 0)
+        n_met = meet(to.part, to.mean, to.start[i], to.length[i], 1.0, work, n_met)
+        append_parts(means, i, work, n_met)
+        move_means(means, i, work, take_direction(work, n_met), gamma, 0.0)
+        ell[i] += gamma * (to.ell[i] - ell[i])
 
 
-class BatchEngine(Engine):
+class BatchEngine(DualEngine):
     """All oracles, then one joint step."""
 
     is_free_to_certify = True
 
-    def __init__(self, run: Run, method: FrankWolfe, workers: Workers) -> None:
-        super().__init__(run, workers)
+    def __init__(self, method: FrankWolfe, setup: Setup) -> None:
+        super().__init__(setup, has_average=False, keeps_corners=False)
         self.method: FrankWolfe = method
         self.n_steps = 0
         self._found: tuple[Certificate, Sweep] | None = None
@@ -55,52 +91,59 @@ class BatchEngine(Engine):
     def certify(self) -> Certificate:
         """All oracles at the current point; remembered for the step."""
         if self._found is None:
-            certificate, found = self.run.examine(keep=True, workers=self.workers)
-            self._found = certificate, found
+            self._found = self._examine(keep=True)
             if not self._is_counted:
-                self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
-                self.run.tally[VISITS] += len(self.run.blocks)
+                self.ledger.counts.oracle_calls += self.n_blocks
+                self.ledger.counts.visits += self.n_blocks
             self._is_counted = False
         return self._found[0]
+
+    @property
+    def has_visited_open(self) -> bool:
+        """Every step moves all blocks."""
+        return True
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One joint step of all blocks."""
         may_go_on()  # (a moment to write a checkpoint)
         certificate = self.certify()
         assert self._found is not None
-        found, run, blocks = self._found[1], self.run, self.run.blocks
+        found, point = self._found[1], self.point
         # the slack of bounds is part of the certified gap, but no slope
-        slope = certificate.gap - inner(blocks.weight, found.slack)
-        gamma = self._step_size(slope, found.answers)
+        slope = certificate.gap - inner(self.blocks.weight, found.answers.slack)
+        corners = state_of_corners(self.blocks, found.answers)
+        gamma = self._step_size(slope, corners)
         self._found = None
         self.n_steps += 1
         if gamma > 0.0:
-            run.make_room()
-            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), found.answers, run.work)
-            run.put(rebuild_v(blocks, run.store()))
-            run.tally[STEPS] += 1
+            point.make_room()
+            arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
+            call(_blend, "blend", gamma, *arrays)
+            point.rebuild()
+            self.ledger.counts.steps += 1
 
-    def _step_size(self, slope: float, found: Answers) -> float:
+    def _step_size(self, slope: float, corners: State) -> float:
         if not self.method.line_search:
             return 2.0 / (self.n_steps + 2.0)
-        run, blocks, lam = self.run, self.run.blocks, self.run.lam
-        ell = blocks.weight * found.loss
-        target = Store(found.start, found.size, found.part, found.value, ell)
-        direction = rebuild_v(blocks, target) - run.v
-        if not blocks.is_bounded:
+        point, lam = self.point, self.point.lam
+        direction = corners.v - point.v
+        if not self.blocks.is_bounded:
             return float(free_step(lam, slope, inner(direction, direction), 1.0))
         index, move = np.arange(len(direction)), direction / lam
-        return float(bounded_step(run.box, index, move, len(move), slope / lam, 1.0))
+        box = point.arrays.box
+        return float(bounded_step(box, index, move, len(move), slope / lam, 1.0))
 
-    def forget(self) -> None:
-        """The full pass kept for the next step was made before the move."""
+    def shrink(self, rho: float, gap: np.ndarray) -> None:
+        """And forget the full pass kept for the next step: it was made before the move."""
+        super().shrink(rho, gap)
         self._found = None
 
     def to_save(self) -> dict[str, Any]:
         """A full pass that no step has followed is made again, but not counted again."""
         is_counted = self._found is not None or self._is_counted
-        return {"n_steps": self.n_steps, "is_counted": is_counted}
+        return super().to_save() | {"n_steps": self.n_steps, "is_counted": is_counted}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        super().restore(saved)
         self.n_steps, self._is_counted = int(saved["n_steps"]), bool(saved["is_counted"])

@@ -1,9 +1,8 @@
-"""The cache of corners: when a stored corner may stand in for an oracle call (SPEC section 2)."""
+"""The cache of corners: when a stored corner may stand in for an oracle call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -51,13 +50,12 @@ class Cache:
         check_flag("multi_plane", self.multi_plane)
 
 
-def check_cache_cap(method: Any, blocks: Blocks) -> None:
+def check_cache_cap(cache: Cache | None, blocks: Blocks) -> None:
     """Refuse, before any work, a cap that not even one corner beside the true one can respect."""
-    cache = getattr(method, "cache", None)
     if cache is None or cache.max_bytes is None:
         return
     n_blocks = len(blocks)
-    n_entries = int(np.diff(blocks.true_corners.start).sum() + blocks.bound.max())
+    n_entries = int(np.diff(blocks.true_codes.start).sum() + blocks.corner_size.max())
     needed = stock_bytes(n_blocks, 2 * n_blocks, n_entries, entry_bytes(blocks.is_unit))
     if cache.max_bytes < needed:
         raise OptionError(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from blockwolfe.base.inner import inner
-from blockwolfe.dual.run import Run
+from blockwolfe.methods.bcfw.ledger import Ledger
 
 __all__ = ["gap_numbers", "non_uniformity"]
 
@@ -22,13 +22,14 @@ def non_uniformity(x: np.ndarray) -> float:
     return math.sqrt(len(x) * inner(x, x)) / total if total > 0.0 else 1.0
 
 
-def gap_numbers(run: Run) -> dict[str, float]:
+def gap_numbers(ledger: Ledger) -> dict[str, float]:
     """The trace's columns of a full pass.
 
     The curvature of a block is taken as the square of the longest direction it was seen to have.
     """
-    if not np.isfinite(run.gap).all():
+    gap, longest = ledger.gap, ledger.notes.longest
+    if not np.isfinite(gap).all():
         return {}
-    chi = non_uniformity(run.gap)
-    factor = chi**3 / non_uniformity(run.longest) if run.longest.any() else np.nan
-    return {"staleness": run.staleness, "chi": chi, "sampling_factor": float(factor)}
+    chi = non_uniformity(gap)
+    factor = chi**3 / non_uniformity(longest) if longest.any() else np.nan
+    return {"staleness": ledger.staleness, "chi": chi, "sampling_factor": float(factor)}

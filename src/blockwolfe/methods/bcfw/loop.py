@@ -1,6 +1,6 @@
 """The one block loop. Compiled for compiled tasks, interpreted (same source) for Python tasks.
 
-A visit to block i, in the notation of SPEC (2)-(4), all up to the constant <w, phi(x_i, y_i)>:
+A visit to block i (the mathematics, (2)-(4)), up to the constant <w, phi(x_i, y_i)>:
 
     height of a corner z    L_i(z) + <theta, z>
     gap                     g_i = weight_i (height(z*) - <theta, mean_i>) - ell_i
@@ -24,20 +24,9 @@ from typing import Any
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.corners import drop_idle, rank_corners
+from blockwolfe.dual.stock import drop_idle
 from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
-from blockwolfe.methods.bcfw.rules import (
-    CACHE_HITS,
-    FROM_BATCH,
-    FROM_ORACLE,
-    FULL_BLOCK,
-    FW_STEP,
-    ORACLE_CALLS,
-    VIOLATIONS,
-    VISITS,
-    Block,
-    Target,
-)
+from blockwolfe.methods.bcfw.rules import FOUND, FROM_BATCH, FROM_ORACLE, IS_FULL, Target
 from blockwolfe.methods.bcfw.stepping import take_step
 from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.problem.certificate import ROUNDING
@@ -46,76 +35,79 @@ __all__ = ["visit_blocks"]
 
 
 @jit
-def _magnitude(theta: Any, mean: Any, length: int) -> float:
-    """Size of the terms that <theta, mean> is made of: what rounding is relative to."""
-    total = 0.0
-    for s in range(length):
-        total += abs(theta[s] * mean[s])
-    return total
+def _note_visit(rule: Any, block: Any, target: Any, ell: float, stock: Any, notes: Any) -> float:
+    """Count the visit, renew the gap estimate after an oracle call; returns the block gap."""
+    i, weight, counts = block.i, block.weight, notes.counts
+    gap = weight * (target.height - block.score) - ell
+    notes.last_visit[i] = counts.visits
+    counts.visits += 1
+    if target.row >= 0:
+        stock.used_at[target.row] = notes.last_visit[i]
+    if target.is_hit:
+        counts.cache_hits += 1
+    elif rule.source != FROM_BATCH:
+        counts.oracle_calls += 1
+        notes.gap[i] = max(gap, 0.0)
+        if notes.tree.shape[0]:
+            renew_leaf(notes.tree, i, notes.gap[i], rule.is_max_gap)
+        terms = 1.0 + abs(target.height) + block.magnitude + target.loss
+        if gap < -ROUNDING * weight * terms:
+            counts.violations += 1
+    return gap
 
 
 @register_jitable
-def _note_visit(rule: Any, block: Any, target: Any, run: Any, theta: Any) -> Any:
-    """Count the visit, renew the gap estimate after an oracle call; returns the block gap."""
-    i, weight, tally = block.i, block.weight, run.tally
-    gap = weight * (target.height - block.score) - run.ell[i]
-    run.last_visit[i] = tally[VISITS]
-    tally[VISITS] += 1
-    if target.row >= 0:
-        run.stock.used_at[target.row] = run.last_visit[i]
-    if target.is_hit:
-        tally[CACHE_HITS] += 1
-    elif rule.source != FROM_BATCH:
-        tally[ORACLE_CALLS] += 1
-        run.gap[i] = max(gap, 0.0)
-        if run.tree.shape[0]:
-            renew_leaf(run.tree, i, run.gap[i], rule.is_max_gap)
-        if gap <= 0.0:
-            terms = 1.0 + abs(target.height) + _magnitude(theta, block.mean, block.length)
-            if gap < -ROUNDING * weight * (terms + target.loss):
-                tally[VIOLATIONS] += 1
-    return gap
+def _correct(
+    rule: Any, i: Any, weight: Any, gap: Any, choose: Any, features: Any, oracles: Any, data: Any,
+    scratch: Any, point: Any, notes: Any, work: Any,
+) -> None:  # fmt: skip
+    """Further steps between the best and the worst stored corner, while they are worth it."""
+    stock = point.stock
+    for _ in range(rule.n_corrections):
+        block = look_at(rule, i, weight, False, features, oracles, data, point, work)
+        row = block.best
+        slope = weight * (stock.height[row] - stock.height[block.low])
+        if slope <= rule.correction_share * gap:
+            break
+        again = Target(FOUND, row, 0, stock.loss[row], stock.height[row], True)
+        take_step(rule, block, again, choose, features, data, scratch, point, notes, work)
 
 
 @jit
 def visit_blocks(
-    draws: Any, begin: int, rule: Any, functions: Any, data: Any, run: Any, work: Any, batch: Any
-) -> int:
+    draws: Any, begin: int, rule: Any, sizes: Any, choose: Any, features: Any, oracles: Any,
+    data: Any, scratch: Any, point: Any, notes: Any, work: Any, batch: Any,
+) -> int:  # fmt: skip
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
-    Returns the position at which it stopped.
+    Returns the position at which it stopped. `sizes` are, by block: its weight, and the most
+    entries of the oracle's corners, of their parts, and of a corner that is stored.
     """
-    stock, n_blocks = run.stock, run.weight.shape[0]
+    weight, corner_size, part_size, code_size = sizes
+    counts, n_blocks = notes.counts, weight.shape[0]
     is_scored = rule.source == FROM_ORACLE  # else the oracle may not be called
-    # a Frank-Wolfe step to the oracle's corner looks at no other
-    is_ranked = rule.keeps_corners and (rule.step != FW_STEP or not is_scored)
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
         if i < 0:
-            i = draw_block(run.tree, draws.uniform[position], n_blocks, rule.is_max_gap)
-        run.stopped_at[0] = i
-        if not has_room(run.pool, stock, i, run.bound[i], rule.keeps_corners):
+            i = draw_block(notes.tree, draws.uniform[position], n_blocks, rule.is_max_gap)
+        counts.stopped_at = i
+        if not has_room(rule, point, i, part_size[i], code_size[i]):
             return position
-        block = look_at(i, is_scored, functions, data, run, work)
-        ranks = rank_corners(stock, i, work.theta) if is_ranked else (-1, -1, -1)
-        target, length, ranks = find_target(
-            rule, block, ranks, position, functions, data, run, work, batch
-        )
-        if target.size < 0:
-            run.tally[FULL_BLOCK] = target.size == -2
+        block = look_at(rule, i, weight[i], is_scored, features, oracles, data, point, work)
+        target, block = find_target(
+            rule, block, position, corner_size, notes.gap[i], features, oracles, data, scratch,
+            point, work, batch,
+        )  # fmt: skip
+        if target.outcome != FOUND:
+            counts.is_full = target.outcome == IS_FULL
             return position
-        block = Block(i, block.weight, block.part, block.mean, length, block.score)
-        gap = _note_visit(rule, block, target, run, work.theta)
-        moves = take_step(rule, block, target, ranks, functions, data, run, work)
-        for _ in range(rule.n_corrections if moves else 0):
-            block = look_at(i, False, functions, data, run, work)
-            ranks = rank_corners(stock, i, work.theta)
-            row, low = ranks[0], ranks[2]
-            slope = block.weight * (stock.height[row] - stock.height[low])
-            if slope <= rule.correction_share * gap:
-                break
-            again = Target(row, 0, stock.loss[row], stock.height[row], True)
-            take_step(rule, block, again, ranks, functions, data, run, work)
+        gap = _note_visit(rule, block, target, point.ell[i], point.stock, notes)
+        moves = take_step(rule, block, target, choose, features, data, scratch, point, notes, work)
+        if moves and rule.n_corrections > 0:
+            _correct(
+                rule, i, weight[i], gap, choose, features, oracles, data, scratch, point, notes,
+                work,
+            )  # fmt: skip
         if rule.keeps_corners and not rule.keeps_idle:
-            drop_idle(stock, i, run.tally[VISITS])
+            drop_idle(point.stock, i, counts.visits)
     return draws.block.shape[0]

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-# Entries of `run.tally`.
-VISITS, STEPS, ORACLE_CALLS, VIOLATIONS, CACHE_HITS, DROPS, FULL_BLOCK, N_TALLIES = range(8)
-
-# Step rules, as the loop knows them.
-FW_STEP, PAIRWISE_STEP, AWAY_STEP, BEST_STEP, BLENDED_STEP, CORRECTIVE_STEP = range(6)
+__all__ = [
+    "FOUND",
+    "FROM_BATCH",
+    "FROM_CACHE_OR_ORACLE",
+    "FROM_ORACLE",
+    "FROM_STOCK",
+    "IS_FULL",
+    "LACKS_ROOM",
+    "Batch",
+    "Block",
+    "Draws",
+    "Rule",
+    "Target",
+]
 
 # Where the corner to move to comes from.
-FROM_ORACLE, FROM_CACHE_OR_ORACLE, FROM_STORE, FROM_BATCH = range(4)
+FROM_ORACLE, FROM_CACHE_OR_ORACLE, FROM_STOCK, FROM_BATCH = range(4)
+
+# What came of looking for it: a corner; one larger than its room; one that the cap has no row for.
+FOUND, LACKS_ROOM, IS_FULL = range(3)
 
 
 class Rule(NamedTuple):
     """The settings of a method in the form that compiled code reads."""
 
     lam: float
-    step: int
-    has_line_search: bool
     source: int
+    is_forward: bool  # whether every step is a Frank-Wolfe step
+    has_line_search: bool
+    needs_gains: bool  # whether the step rule compares gains, not slopes
     keeps_corners: bool  # whether blocks store their corners
     keeps_idle: bool  # whether a corner of weight zero stays (the cache)
+    has_average: bool
     max_corners: int  # per block
     hit_share: float  # F: hit when the stored corner has this share of the last block gap ...
     hit_floor: float  # ... and at least this, nu/n times the last total gap
@@ -33,6 +47,10 @@ class Rule(NamedTuple):
     is_max_gap: bool
     is_bounded: bool
     is_exact_search: bool
+    is_identity: bool  # whether parts are the features themselves, so that their scores are w
+    is_unit: bool  # whether every value of an oracle's corner is one
+    is_coded: bool  # whether the oracle's corners are codes to be unpacked into parts ...
+    keeps_codes: bool  # ... and are stored as such
 
 
 class Draws(NamedTuple):
@@ -47,27 +65,36 @@ class Batch(NamedTuple):
 
     start: np.ndarray
     size: np.ndarray
-    part: np.ndarray
+    code: np.ndarray
     value: np.ndarray
     loss: np.ndarray
 
 
 class Block(NamedTuple):
-    """A block as a visit finds it: its room, its point, and <theta, mean>."""
+    """A block as a visit finds it.
+
+    `theta` are scores by part, `lists` holds the parts of its stored corners (at `work.list_at`),
+    `score` is <theta, mean> and `magnitude` the size of the terms it is made of. `best`, `top` and
+    `low` are the rows of its highest corner, its highest and its lowest active one.
+    """
 
     i: int
     weight: float
-    part: Any
-    mean: Any
-    length: int
+    theta: np.ndarray
+    lists: np.ndarray
     score: float
+    magnitude: float
+    best: int
+    top: int
+    low: int
 
 
 class Target(NamedTuple):
-    """The corner to move to: its row (-1: not stored), size in `work`, loss and height."""
+    """The corner to move to: its row (-1: not stored), parts in `work`, loss and height."""
 
+    outcome: int
     row: int
-    size: int
+    n_parts: int
     loss: float
     height: float
     is_hit: bool

@@ -8,31 +8,44 @@ from typing import ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_integer
+from blockwolfe.methods.base import Choice
 from blockwolfe.methods.bcfw.rules import Draws
+from blockwolfe.methods.registry import register
 
 __all__ = ["Adaptive", "Cyclic", "GapSampling", "MaxGap", "Permutation", "Sampling", "Uniform"]
 
 
-class Sampling:
+class Sampling(Choice):
     """Base of the sampling rules: `order(n_blocks, rng)` gives the blocks of one pass.
+
+    A rule that goes by the gap estimates has ``needs_gaps = True`` and `order_by_gaps` as well.
 
     >>> Cyclic().order(3, np.random.default_rng(0))
     array([0, 1, 2])
     """
 
-    needs_gaps: ClassVar[bool] = False
-    is_max: ClassVar[bool] = False
+    family: ClassVar[str] = "sampling"
+    needs_gaps: ClassVar[bool] = False  # whether it goes by gap estimates, which must be renewed
+    is_max: ClassVar[bool] = False  # whether a draw takes the largest estimate
+    refresh_every: float = np.inf  # passes between full passes that renew the estimates
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Blocks to visit in one pass, n_blocks of them."""
         raise NotImplementedError
 
+    def order_by_gaps(self, gap: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The same by the gap estimates, once every block has one."""
+        return self.order(len(gap), rng)
+
     def draws(self, gap: np.ndarray, n_draws: int, rng: np.random.Generator) -> Draws:
         """One pass of visits; `n_draws` is how many were drawn before."""
-        block = self.order(len(gap), rng).astype(np.int64)
+        is_known = self.needs_gaps and np.isfinite(gap).all()
+        order = self.order_by_gaps(gap, rng) if is_known else self.order(len(gap), rng)
+        block = np.asarray(order, dtype=np.int64)
         return Draws(block, np.zeros(len(block)))
 
 
+@register
 @dataclass(frozen=True)
 class Uniform(Sampling):
     """Independent uniform draws, as in the analysis of BCFW.
@@ -41,11 +54,15 @@ class Uniform(Sampling):
     5
     """
 
+    name: ClassVar[str] = "uniform"
+    words: ClassVar[str] = "uniform sampling"
+
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Drawn with replacement."""
         return rng.integers(n_blocks, size=n_blocks)
 
 
+@register
 @dataclass(frozen=True)
 class Permutation(Sampling):
     """A fresh random permutation each pass; usually a little faster than `Uniform`.
@@ -54,11 +71,15 @@ class Permutation(Sampling):
     [0, 1, 2, 3]
     """
 
+    name: ClassVar[str] = "permutation"
+    words: ClassVar[str] = "random permutations"
+
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Each block once."""
         return rng.permutation(n_blocks)
 
 
+@register
 @dataclass(frozen=True)
 class Cyclic(Sampling):
     """The blocks in the order of the data, every pass.
@@ -66,6 +87,9 @@ class Cyclic(Sampling):
     >>> Cyclic().order(2, np.random.default_rng(0))
     array([0, 1])
     """
+
+    name: ClassVar[str] = "cyclic"
+    words: ClassVar[str] = "blocks in turn"
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """0, 1, ..., n_blocks - 1."""
@@ -84,9 +108,9 @@ class Adaptive(Sampling):
     5
     """
 
-    refresh_every: int = 10
+    refresh_every: float = 10
     visit_every: int | None = None
-    needs_gaps = True
+    needs_gaps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_integer("refresh_every", self.refresh_every, 1)
@@ -108,6 +132,7 @@ class Adaptive(Sampling):
         return Draws(block, rng.random(len(gap)))
 
 
+@register
 @dataclass(frozen=True)
 class GapSampling(Adaptive):
     """Blocks drawn with probability proportional to their gap estimates.
@@ -116,7 +141,11 @@ class GapSampling(Adaptive):
     10
     """
 
+    name: ClassVar[str] = "gap"
+    words: ClassVar[str] = "gap sampling"
 
+
+@register
 @dataclass(frozen=True)
 class MaxGap(Adaptive):
     """Always the block with the largest gap estimate.
@@ -125,4 +154,7 @@ class MaxGap(Adaptive):
     5
     """
 
-    is_max = True
+    name: ClassVar[str] = "maxgap"
+    words: ClassVar[str] = "largest gap first"
+
+    is_max: ClassVar[bool] = True

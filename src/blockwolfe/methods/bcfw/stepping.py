@@ -4,105 +4,110 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.dual.directions import (
-    AWAY,
     FORWARD,
-    HEAVIEST,
     PAIRWISE,
+    append_parts,
     lay_direction,
     longest_step,
-    move_block,
+    move_means,
     move_weights,
+    take_direction,
 )
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
-from blockwolfe.methods.bcfw.rules import (
-    AWAY_STEP,
-    BEST_STEP,
-    BLENDED_STEP,
-    CORRECTIVE_STEP,
-    DROPS,
-    FW_STEP,
-    PAIRWISE_STEP,
-    STEPS,
-    VISITS,
-)
+from blockwolfe.dual.point import Point
+from blockwolfe.dual.stock import Stock
+from blockwolfe.dual.work import Work, begin_look, meet
+from blockwolfe.methods.bcfw.rules import Block, Rule
+from blockwolfe.methods.bcfw.steps import LOCAL, Choices
 
 __all__ = ["take_step"]
 
 
+@jit
+def _stored(stock: Stock, i: int, row: int, lists: np.ndarray, work: Work) -> Any:
+    """A stored corner as `directions` takes it."""
+    k = row - stock.start[i]
+    return lists, stock.value, work.list_at[k], work.list_size[k]
+
+
+@jit
+def _lay(rule: Rule, block: Block, kind: int, to: Any, away: Any, point: Point, work: Work) -> int:
+    """A direction into `work`; how many parts it changes.
+
+    The block's own list of parts, where it has one, is met first: numbers are then places in it.
+    """
+    i, means, n_met = block.i, point.means, 0
+    begin_look(work)
+    if not rule.keeps_corners:
+        n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, work, 0)
+    elif rule.has_average:
+        n_met = meet(means.part, means.lag, means.start[i], means.length[i], 0.0, work, 0)
+    n_met = lay_direction(kind, to, away, point.stock, i, block.lists, work, n_met)
+    if rule.has_average or not rule.keeps_corners:
+        append_parts(means, i, work, n_met)
+    return take_direction(work, n_met)
+
+
 @register_jitable
 def _length_of(
-    kind: Any, to: Any, away: Any, block: Any, functions: Any, data: Any, work: Any
-) -> Any:
+    rule: Any, block: Any, kind: Any, to: Any, away: Any, features: Any, data: Any, scratch: Any,
+    point: Any, work: Any,
+) -> Any:  # fmt: skip
     """Lay out a direction; how many parts it changes, and |d|^2."""
-    part = block.part[: block.length]
-    size = lay_direction(kind, to, away, part, block.mean, work)
-    sqnorm = functions.sqnorm(data, block.i, work.moved_part, work.delta, size)
+    size = _lay(rule, block, kind, to, away, point, work)
+    sqnorm = features.sqnorm(data, block.i, work.moved_part, work.delta, size, scratch)
     return size, block.weight * block.weight * sqnorm
 
 
-@jit
-def _slopes(block: Any, stock: Any, row: int, low: int, ell: float) -> tuple[float, float, float]:
-    """Slopes of FORWARD, PAIRWISE and AWAY."""
-    forward = block.weight * (stock.height[row] - block.score) - ell
-    pairwise = block.weight * (stock.height[row] - stock.height[low])
-    return forward, pairwise, pairwise - forward
-
-
-@jit
-def _corner_at(stock: Any, row: int) -> Any:
-    return stock.slot, stock.value, stock.begin[row], stock.size[row]
-
-
 @register_jitable
-def _best_kind(
-    rule: Any,
-    slopes: Any,
-    to: Any,
-    low: Any,
-    block: Any,
-    functions: Any,
-    data: Any,
-    run: Any,
-    work: Any,
-) -> Any:
-    """The kind of the largest gain (4); between equal ones FORWARD, PAIRWISE, AWAY."""
-    away, alpha_away = _corner_at(run.stock, low), run.stock.weight[low]
-    chosen, most = FORWARD, -1.0
+def _gains(
+    rule: Any, block: Any, slopes: Any, to: Any, away: Any, alpha_away: Any, features: Any,
+    data: Any, scratch: Any, point: Any, work: Any,
+) -> Any:  # fmt: skip
+    """(4): what exact steps gain along FORWARD, PAIRWISE and AWAY."""
     for kind in range(3):
-        _, sqnorm = _length_of(kind, to, away, block, functions, data, work)
-        gamma = free_step(rule.lam, slopes[kind], sqnorm, longest_step(kind, alpha_away))
-        gain = gamma * slopes[kind] - gamma * gamma * sqnorm / (2.0 * rule.lam)
-        if gain > most:
-            chosen, most = kind, gain
-    return chosen
+        slope = slopes[kind]
+        _, sqnorm = _length_of(rule, block, kind, to, away, features, data, scratch, point, work)
+        gamma = free_step(rule.lam, slope, sqnorm, longest_step(kind, alpha_away))
+        work.gain[kind] = gamma * slope - gamma * gamma * sqnorm / (2.0 * rule.lam)
+    return work.gain[0], work.gain[1], work.gain[2]
 
 
 @register_jitable
-def _choose(
-    rule: Any, block: Any, row: Any, ranks: Any, functions: Any, data: Any, run: Any, work: Any
+def _choices(
+    rule: Any, block: Any, row: Any, features: Any, data: Any, scratch: Any, point: Any, work: Any
 ) -> Any:
-    """Kind of the step, the row it moves to, and its slope."""
-    stock, ell = run.stock, run.ell[block.i]
-    _, top, low = ranks
-    slopes = _slopes(block, stock, row, low, ell)
-    kind = FORWARD
-    if rule.step in (PAIRWISE_STEP, CORRECTIVE_STEP):
-        kind = PAIRWISE
-    elif rule.step == AWAY_STEP:
-        if slopes[2] > slopes[0] and stock.weight[low] < HEAVIEST:
-            kind = AWAY
-    elif rule.step == BLENDED_STEP:
-        local = _slopes(block, stock, top, low, ell)[1]
-        if local > 0.0 and local >= slopes[0]:
-            return PAIRWISE, top, local
-    elif rule.step == BEST_STEP:
-        to = _corner_at(stock, row)
-        kind = _best_kind(rule, slopes, to, low, block, functions, data, run, work)
-    return kind, row, slopes[kind]
+    """What the step rule chooses from."""
+    stock, i, low = point.stock, block.i, block.low
+    forward = block.weight * (stock.height[row] - block.score) - point.ell[i]
+    pairwise = block.weight * (stock.height[row] - stock.height[low])
+    local = block.weight * (stock.height[block.top] - stock.height[low])
+    alpha = stock.weight[low]
+    gains = (0.0, 0.0, 0.0)
+    if rule.needs_gains:
+        to = _stored(stock, i, row, block.lists, work)
+        away = _stored(stock, i, low, block.lists, work)
+        gains = _gains(
+            rule, block, (forward, pairwise, pairwise - forward), to, away, alpha, features, data,
+            scratch, point, work,
+        )  # fmt: skip
+    return Choices(
+        forward, pairwise, pairwise - forward, local, alpha, gains[0], gains[1], gains[2]
+    )
+
+
+@jit
+def _slope_of(choices: Choices, kind: int) -> float:
+    if kind == FORWARD:
+        return choices.forward
+    if kind == LOCAL:
+        return choices.local
+    return choices.pairwise if kind == PAIRWISE else choices.away
 
 
 @jit
@@ -115,64 +120,71 @@ def _ell_change(kind: int, weight: float, ell: float, loss: float, loss_away: fl
 
 @register_jitable
 def take_step(
-    rule: Any,
-    block: Any,
-    target: Any,
-    ranks: Any,
-    functions: Any,
-    data: Any,
-    run: Any,
-    work: Any,
-) -> Any:
+    rule: Any, block: Any, target: Any, choose: Any, features: Any, data: Any, scratch: Any,
+    point: Any, notes: Any, work: Any,
+) -> Any:  # fmt: skip
     """Move the block; False where no direction has a positive slope."""
-    i, weight, stock, low = block.i, block.weight, run.stock, ranks[2]
+    i, weight, stock, low = block.i, block.weight, point.stock, block.low
     kind, row, loss = FORWARD, target.row, target.loss
-    slope = weight * (target.height - block.score) - run.ell[i]
-    to = (work.slot, work.value, 0, target.size)
-    away, alpha_away, loss_away = to, 1.0, 0.0
-    if row >= 0 and rule.step != FW_STEP:
-        kind, row, slope = _choose(rule, block, row, ranks, functions, data, run, work)
-        away, alpha_away, loss_away = _corner_at(stock, low), stock.weight[low], stock.loss[low]
-    if row >= 0:
-        to, loss = _corner_at(stock, row), stock.loss[row]
+    slope = weight * (target.height - block.score) - point.ell[i]
+    if row >= 0 and not rule.is_forward:
+        choices = _choices(rule, block, row, features, data, scratch, point, work)
+        kind = choose(choices)
+        slope = _slope_of(choices, kind)
+        if kind == LOCAL:
+            kind, row = PAIRWISE, block.top
     if slope <= 0.0:
         return False
-    size, sqnorm = _length_of(kind, to, away, block, functions, data, work)
+    value = stock.value[:0] if rule.is_unit else work.value
+    part = work.part if rule.is_coded else work.code
+    to = (part, value, 0, target.n_parts)
+    away, alpha_away, loss_away = to, 1.0, 0.0
+    if row >= 0:
+        to, loss = _stored(stock, i, row, block.lists, work), stock.loss[row]
+        away = to
+    if kind != FORWARD:
+        away = _stored(stock, i, low, block.lists, work)
+        alpha_away, loss_away = stock.weight[low], stock.loss[low]
+    size, sqnorm = _length_of(rule, block, kind, to, away, features, data, scratch, point, work)
     gamma_max = longest_step(kind, alpha_away)
     gamma = free_step(rule.lam, slope, sqnorm, gamma_max)
     if not rule.has_line_search:
-        n_blocks = run.weight.shape[0]
-        gamma = 2.0 * n_blocks / (run.tally[VISITS] - 1.0 + 2.0 * n_blocks)
+        n_blocks = notes.gap.shape[0]
+        gamma = 2.0 * n_blocks / (notes.counts.visits - 1.0 + 2.0 * n_blocks)
     n_moved = 0
     if rule.is_bounded:
         moved = (work.moved_part, work.delta, size, -weight / rule.lam)
-        n_moved = functions.spread(data, i, moved, work.image, work.coordinate, work.move)
+        n_moved = features.spread(data, i, moved, work.image, work.coordinate, work.move)
         if rule.is_exact_search and rule.has_line_search:
             scaled = slope / rule.lam
-            gamma = bounded_step(run.box, work.coordinate, work.move, n_moved, scaled, gamma_max)
-    ell_change = _ell_change(kind, weight, run.ell[i], loss, loss_away)
+            gamma = bounded_step(point.box, work.coordinate, work.move, n_moved, scaled, gamma_max)
+    ell_change = _ell_change(kind, weight, point.ell[i], loss, loss_away)
     change = (kind, row, low, gamma, gamma >= gamma_max, ell_change)
-    _move_point(i, change, size, run.pool, stock, (run.ell, run.lag_ell), run.tally, work)
+    _move_point(rule, i, change, size, point, notes.counts, work)
     if rule.is_bounded:
-        clip_weights(run.box, work.coordinate, work.move, n_moved, gamma, run.w)
+        clip_weights(point.box, work.coordinate, work.move, n_moved, gamma, point.w)
     else:
         step = -gamma * weight / rule.lam
-        functions.add(data, i, work.moved_part, work.delta, size, step, run.w)
-    run.longest[i] = max(run.longest[i], sqnorm)
+        features.add(data, i, work.moved_part, work.delta, size, step, point.w)
+    notes.longest[i] = max(notes.longest[i], sqnorm)
     return True
 
 
 @jit
 def _move_point(
-    i: int, change: Any, size: int, pool: Any, stock: Any, ells: Any, tally: Any, work: Any
+    rule: Rule, i: int, change: Any, size: int, point: Point, counts: Any, work: Work
 ) -> None:
     """The dual side of a step: one call, so that no interruption can split it."""
     kind, row, low, gamma, is_drop, ell_change = change
-    visit = tally[VISITS] - 1.0
+    visit = counts.visits - 1.0
     lagging = 0.5 * visit * (visit + 1.0)
-    move_block(pool, ells, i, work, size, (gamma, lagging, ell_change))
+    point.ell[i] += gamma * ell_change
+    if rule.has_average:
+        point.lag_ell[i] += lagging * gamma * ell_change
+    if rule.has_average or not rule.keeps_corners:
+        move_means(point.means, i, work, size, gamma, lagging)
     if row >= 0:
-        move_weights(stock, i, kind, (row, low), gamma, is_drop)
+        move_weights(point.stock, i, kind, row, low, gamma, is_drop)
         if is_drop and kind != FORWARD:
-            tally[DROPS] += 1
-    tally[STEPS] += 1
+            counts.drops += 1
+    counts.steps += 1

@@ -1,0 +1,251 @@
+"""The dual point at work: the present w, the blocks, and room for them to grow.
+
+Blocks are kept in one of two forms. Methods with active sets store corners and their weights, and
+no mean: <w, V_i> follows from the heights of the corners. Others keep the mean over parts alone.
+Where the means of stored corners are needed, for certificates and states, `store` adds them up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.ragged import entries, offsets, starts
+from blockwolfe.base.records import flattened, rebuilt
+from blockwolfe.dual.directions import meet_mean
+from blockwolfe.dual.growth import (
+    Means,
+    active_set,
+    is_coded,
+    live_rows,
+    make_means,
+    make_stock,
+    no_means,
+    no_stock,
+    roomier_means,
+    roomier_stock,
+)
+from blockwolfe.dual.line_search import Box
+from blockwolfe.dual.stock import Stock, drop_idle
+from blockwolfe.dual.work import Work, begin_look, make_work, meet, roomier_work
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.state import State, Store, dual_value, rebuild_v, weights_of
+from blockwolfe.problem.workers import Workers
+
+__all__ = ["DualPoint", "Point"]
+
+# Passes that a corner of weight zero may wait to be chosen while its block is visited.
+PATIENCE = 10
+
+
+class Point(NamedTuple):
+    """The arrays of a dual point, as compiled code reads and writes them and as files keep them."""
+
+    w: np.ndarray
+    box: Box
+    ell: np.ndarray  # by block: weight_i sum_y alpha_i(y) L_i(y)
+    lag_ell: np.ndarray  # what ell lags behind its average, times a weight (see `loop`)
+    means: Means
+    stock: Stock
+
+
+@jit
+def _tidy(stock: Stock, weight: np.ndarray, ell: np.ndarray, oldest: np.ndarray) -> None:
+    """Dual weights brought back to sum one, ell from them; idle corners older than that go."""
+    for i in range(weight.shape[0]):
+        drop_idle(stock, i, oldest[i])
+        rows = range(stock.start[i], stock.start[i] + stock.n_rows[i])
+        total = 0.0
+        for row in rows:
+            total += stock.weight[row]
+        ell[i] = 0.0
+        for row in rows:
+            stock.weight[row] /= total
+            ell[i] += weight[i] * stock.weight[row] * stock.loss[row]
+
+
+@jit
+def _unpack_rows(
+    unpack: Any, data: Any, order: np.ndarray, stock: Stock, lists: np.ndarray, at: np.ndarray,
+    size: np.ndarray,
+) -> None:  # fmt: skip
+    """The parts of stored corners: those of a row begin at `at`, and are `size`."""
+    for i in order:
+        for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+            begin, n = stock.begin[row], stock.size[row]
+            size[row] = unpack(data, i, stock.code[begin : begin + n], n, lists[at[row] :])
+
+
+@jit
+def _sum_means(
+    order: np.ndarray, truth: Any, stock: Stock, rows: Any, lag: Means, share: float, work: Work,
+    out: Store,
+) -> None:  # fmt: skip
+    """Means of stored corners, less `share` of their lag; the true parts come first."""
+    lists, at, size = rows
+    for i in order:
+        begin_look(work)
+        first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
+        n = meet(truth.part, truth.value, first, n_true, 0.0, work, 0)
+        for k in range(stock.n_rows[i]):
+            work.list_at[k], work.list_size[k] = at[stock.start[i] + k], size[stock.start[i] + k]
+        n = meet_mean(stock, i, lists, 1.0, work, n)
+        if share > 0.0:
+            n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, work, n)
+        out.length[i] = n
+        for s in range(n):
+            out.part[out.start[i] + s] = work.met[s]
+            out.mean[out.start[i] + s] = work.sum[work.met[s]]
+
+
+class DualPoint:
+    """A dual point of some blocks; its arrays are replaced as a whole when they grow."""
+
+    def __init__(
+        self, blocks: Blocks, state: State, lam: float, has_average: bool, keeps_corners: bool
+    ) -> None:
+        self.blocks, self.lam, self.has_average = blocks, lam, has_average
+        self.keeps_corners = keeps_corners
+        self.is_coded = keeps_corners and is_coded(blocks, state)
+        self.work = make_work(blocks)
+        n_blocks, has_means = len(blocks), has_average or not keeps_corners
+        self.arrays = Point(
+            w=weights_of(blocks, state.v, lam),
+            box=_box(blocks, state.v, lam),
+            ell=state.ell.copy(),
+            lag_ell=np.zeros(n_blocks),
+            means=make_means(state, not keeps_corners, has_average)
+            if has_means
+            else no_means(n_blocks),
+            stock=make_stock(blocks, state) if keeps_corners else no_stock(n_blocks),
+        )
+        self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
+
+    # -- w ---------------------------------------------------------------------------------------
+
+    def put(self, v: np.ndarray) -> None:
+        """Go on from v, free of the rounding of many steps."""
+        w, box = weights_of(self.blocks, v, self.lam), _box(self.blocks, v, self.lam)
+        self.arrays = self.arrays._replace(w=w, box=box)
+
+    @property
+    def v(self) -> np.ndarray:
+        """V as the steps have left it, not rebuilt."""
+        return self.lam * (self.arrays.box.raw if self.blocks.is_bounded else self.arrays.w)
+
+    def dual(self) -> float:
+        """(2)."""
+        return dual_value(self.blocks, self.v, float(self.arrays.ell.sum()), self.lam)
+
+    # -- room -----------------------------------------------------------------------------------
+
+    @property
+    def code_size(self) -> np.ndarray:
+        """Most entries that a corner of each block takes among the stored ones."""
+        blocks = self.blocks
+        return blocks.corner_size if self.is_coded else blocks.part_size
+
+    def make_room(self, max_bytes: int | None = None, n_entries: int = 0) -> None:
+        """Let any block take one more corner; with so many entries, every block."""
+        means, stock = self.arrays.means, self.arrays.stock
+        if self.has_average or not self.keeps_corners:
+            keeps_mean, part_size = not self.keeps_corners, self.blocks.part_size
+            means = roomier_means(means, part_size, keeps_mean, self.has_average)
+        if self.keeps_corners:
+            stock = roomier_stock(stock, self.code_size, max_bytes, n_entries)
+            self.work = roomier_work(self.work, self.blocks, stock.capacity)
+        self.arrays = self.arrays._replace(means=means, stock=stock)
+
+    # -- means ----------------------------------------------------------------------------------
+
+    def tidy(self, last_visit: np.ndarray) -> None:
+        """Weights and ell without the rounding of many steps; corners out of use are dropped."""
+        if self.keeps_corners:
+            oldest = last_visit - PATIENCE * len(self.blocks)
+            arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
+            call(_tidy, "tidy", *arrays)
+
+    def store(self, n_averaged: int = 0, order: np.ndarray | None = None) -> Store:
+        """The block means as they are, or their weighted average over so many visits.
+
+        Where only some blocks are of interest, `order` names them: no time goes to the others.
+        """
+        arrays, means = self.arrays, self.arrays.means
+        share = 2.0 / (n_averaged * (n_averaged + 1.0)) if n_averaged else 0.0
+        ell = arrays.ell - share * arrays.lag_ell if n_averaged else arrays.ell
+        if self.keeps_corners:
+            return self._summed(share, ell, np.arange(len(ell)) if order is None else order)
+        mean = means.mean - share * means.lag if n_averaged else means.mean
+        return Store(means.start, means.length, means.part, mean, ell)
+
+    def _summed(self, share: float, ell: np.ndarray, order: np.ndarray) -> Store:
+        blocks, stock, lag = self.blocks, self.arrays.stock, self.arrays.means
+        rows = self._lists(order)
+        n_met = np.zeros(len(blocks), dtype=np.int64)
+        n_met[order] = np.diff(blocks.truth.start)[order] + (lag.length[order] if share else 0)
+        n_met[order] += stock.n_rows[order] * blocks.part_size[order]
+        n_met = np.minimum(n_met, blocks.n_parts)
+        part, mean = np.zeros(int(n_met.sum()), dtype=np.int32), np.zeros(int(n_met.sum()))
+        out = Store(starts(n_met), np.zeros_like(n_met), part, mean, ell)
+        args = (order, blocks.truth, stock, rows, lag, share, self.work, out)
+        call(_sum_means, "means", *args)
+        return out
+
+    def _lists(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parts of stored corners: an array, and of each row where they begin, and how many."""
+        blocks, stock = self.blocks, self.arrays.stock
+        if not self.is_coded:
+            return stock.code, stock.begin, stock.size
+        n_rows = stock.n_rows[order]
+        rows = entries(stock.start[order], n_rows)
+        room = np.repeat(blocks.part_size[order], n_rows)
+        at, size = np.zeros((2, len(stock.size)), dtype=np.int64)
+        at[rows] = starts(room)
+        lists = np.zeros(int(room.sum()), dtype=np.int32)
+        args = (blocks.oracles.unpack, blocks.data, order, stock, lists, at, size)
+        call(_unpack_rows, blocks.kind, *args)
+        return lists, at, size
+
+    def rebuild(self, workers: Workers | None = None) -> None:
+        """V from the blocks, free of accumulated rounding."""
+        self.put(rebuild_v(self.blocks, self.store(), workers))
+
+    def n_active(self) -> float:
+        """Mean size of the active sets."""
+        if not self.keeps_corners:
+            return float("nan")
+        stock = self.arrays.stock
+        return float((stock.weight[live_rows(stock)] > 0.0).sum() / len(self.blocks))
+
+    # -- at rest ----------------------------------------------------------------------------------
+
+    def state(self, n_averaged: int = 0) -> State:
+        """A compact copy at rest; of the average over so many visits, where that is asked for."""
+        blocks, store = self.blocks, self.store(n_averaged)
+        taken = entries(store.start, store.length)
+        has_corners = self.keeps_corners and not n_averaged
+        return State(
+            start=offsets(store.length),
+            part=store.part[taken],
+            mean=store.mean[taken],
+            ell=store.ell.copy(),
+            v=rebuild_v(blocks, store),
+            fingerprint=blocks.fingerprint,
+            active=active_set(self.arrays.stock, self.is_coded) if has_corners else None,
+        )
+
+    def to_save(self) -> dict[str, Any]:
+        """Everything that a checkpoint must hold."""
+        return flattened(self.arrays) | {"lam": self.lam, "is_coded": self.is_coded}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        self.lam, self.is_coded = float(saved["lam"]), bool(saved["is_coded"])
+        self.arrays = rebuilt(self.arrays, saved)
+        self.work = roomier_work(self.work, self.blocks, self.arrays.stock.capacity)
+
+
+def _box(blocks: Blocks, v: np.ndarray, lam: float) -> Box:
+    return Box(blocks.lower, blocks.upper, v / lam if blocks.is_bounded else v[:0])

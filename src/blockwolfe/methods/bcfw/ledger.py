@@ -1,0 +1,90 @@
+"""What visits have seen: gap estimates, when blocks were visited, and counts by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.base.records import flattened, rebuilt
+
+__all__ = ["Ledger", "Notes"]
+
+COUNTS = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "visits",
+            "steps",
+            "drops",  # steps that emptied a corner of its weight
+            "cache_hits",
+            "oracle_calls",
+            "violations",  # oracle calls that gave less than a known output
+            "stopped_at",  # the block at which the last call of the loop ended
+            "is_full",  # whether it ended there because the cap leaves no row for a corner
+        )
+    ]
+)
+
+
+class Notes(NamedTuple):
+    """The arrays of a ledger, as compiled code reads and writes them and as files keep them."""
+
+    gap: np.ndarray  # block gaps as last seen; infinite until then
+    tree: np.ndarray  # over the estimates, for drawing (see `gap_tree`); empty while not drawn from
+    longest: np.ndarray  # largest |d|^2 seen
+    last_visit: np.ndarray  # -1 before the first
+    hinge: np.ndarray  # H_i(w) of the last full pass
+    counts: Any  # one record of COUNTS
+
+
+class Ledger:
+    """The notes of one run, and the totals of its last full pass."""
+
+    def __init__(self, n_blocks: int) -> None:
+        self.notes = Notes(
+            gap=np.full(n_blocks, np.inf),
+            tree=np.zeros(0),
+            longest=np.zeros(n_blocks),
+            last_visit=np.full(n_blocks, -1, dtype=np.int64),
+            hinge=np.full(n_blocks, np.nan),
+            counts=np.zeros(1, dtype=COUNTS).view(np.recarray)[0],
+        )
+        self.total_gap = np.nan  # not certified yet
+        self.staleness = np.nan  # estimated over true total gap, at the last full pass
+
+    @property
+    def counts(self) -> Any:
+        """Visits, steps, oracle calls and so on, by name."""
+        return self.notes.counts
+
+    @property
+    def gap(self) -> np.ndarray:
+        """The gap estimates."""
+        return self.notes.gap
+
+    def put(self, **arrays: np.ndarray) -> None:
+        """Put other arrays in the place of those named."""
+        self.notes = self.notes._replace(**arrays)
+
+    def renew_gaps(self, gap: np.ndarray, total: float) -> None:
+        """Take the block gaps of a full pass for estimates; how stale the old ones were."""
+        old = float(self.gap.sum())
+        self.staleness = old / total if total > 0.0 and np.isfinite(old) else np.nan
+        self.put(gap=np.maximum(gap, 0.0))
+        self.total_gap = total
+
+    def to_save(self) -> dict[str, Any]:
+        """Everything that a checkpoint must hold."""
+        saved: dict[str, Any] = flattened(self.notes._replace(counts=np.zeros(0)))
+        saved["counts"] = np.array(self.counts.tolist(), dtype=np.int64)
+        return saved | {"total_gap": self.total_gap, "staleness": self.staleness}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        counts = self.counts
+        for name, value in zip(COUNTS.names or (), saved["counts"], strict=True):
+            counts[name] = value
+        self.notes = rebuilt(self.notes, saved | {"counts": counts})
+        self.total_gap = float(saved["total_gap"])
+        self.staleness = float(saved["staleness"])

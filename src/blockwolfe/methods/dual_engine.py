@@ -1,0 +1,195 @@
+"""What all methods with a dual point have in common: the point, a ledger, certificates, walking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.inner import inner
+from blockwolfe.dual.point import DualPoint
+from blockwolfe.dual.shrink import shrink
+from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
+from blockwolfe.methods.base import Setup, WalkingEngine
+from blockwolfe.methods.bcfw.diagnostics import gap_numbers
+from blockwolfe.methods.bcfw.ledger import Ledger
+from blockwolfe.problem.certificate import Certificate, Sweep, examine, prepare, sweep
+from blockwolfe.problem.state import State, initial_state, weights_of
+from blockwolfe.results.result import Counts
+
+__all__ = ["DualEngine"]
+
+
+class DualEngine(WalkingEngine):
+    """A method at work on a dual point."""
+
+    def __init__(self, setup: Setup, has_average: bool, keeps_corners: bool) -> None:
+        self.blocks, self.workers, self.rng = setup.blocks, setup.workers, setup.rng
+        self.point = DualPoint(setup.blocks, setup.state, setup.lam, has_average, keeps_corners)
+        self.ledger = Ledger(len(setup.blocks))
+        self.scratch = setup.blocks.scratch()
+        self.n_blocks = len(setup.blocks)
+        self.certificate_calls = 0
+        self._average_w = self.point.arrays.w
+        self._open = np.zeros(self.n_blocks, dtype=np.bool_)  # with a gap at the last certificate
+        self._visits_certified = 0
+
+    def prepare(self) -> None:
+        """Compile whatever will run, so that no measured second goes into compiling."""
+        self.point.tidy(self.ledger.notes.last_visit)
+        prepare(self.blocks, self.point.store())
+
+    # -- certificates --------------------------------------------------------------------------
+
+    def _examine(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+        """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
+        point, ledger = self.point, self.ledger
+        point.tidy(ledger.notes.last_visit)
+        store = point.store(self._n_averaged)
+        certificate, v, found = examine(self.blocks, store, point.lam, keep, self.workers)
+        ledger.put(hinge=found.hinge)
+        if point.has_average:
+            self._average_w = weights_of(self.blocks, v, point.lam)
+            point.rebuild()
+        else:
+            point.put(v)
+            # (of the corners that were found: slack of bounds is no progress to be made)
+            own = certificate.gap - inner(self.blocks.weight, found.answers.slack)
+            ledger.renew_gaps(found.answers.gap, own)
+        return self._noted(certificate), found
+
+    def _noted(self, certificate: Certificate) -> Certificate:
+        """A certificate that was just made, as what it is worth."""
+        self._open = self.ledger.gap > 0.0
+        self._visits_certified = int(self.ledger.counts.visits)
+        is_caught = self.ledger.counts.violations and not self.blocks.bounds_error
+        return certificate.as_estimate() if is_caught else certificate
+
+    @property
+    def _n_averaged(self) -> int:
+        return int(self.ledger.counts.visits) if self.point.has_average else 0
+
+    # -- what it knows -------------------------------------------------------------------------
+
+    @property
+    def lam(self) -> float:  # type: ignore[override]
+        """Lambda of the point."""
+        return self.point.lam
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the present iterate."""
+        return self.point.arrays.w
+
+    @property
+    def certified_w(self) -> np.ndarray:
+        """With averaging, those of the average."""
+        return self._average_w if self.point.has_average else self.w
+
+    @property
+    def counts(self) -> Counts:
+        """How much work was done."""
+        counts = self.ledger.counts
+        return Counts(
+            n_blocks=self.n_blocks,
+            visits=int(counts.visits),
+            steps=int(counts.steps),
+            drops=int(counts.drops),
+            cache_hits=int(counts.cache_hits),
+            oracle_calls=int(counts.oracle_calls),
+            certificate_calls=self.certificate_calls,
+        )
+
+    @property
+    def gap_estimate(self) -> float:
+        """Sum of the block gaps as last seen; infinite until all were seen."""
+        return float(self.ledger.gap.sum())
+
+    @property
+    def has_visited_open(self) -> bool:
+        """Whether every block that had a gap at the last certificate was visited since."""
+        return not (self.ledger.notes.last_visit[self._open] < self._visits_certified).any()
+
+    def row_numbers(self, is_certified: bool) -> dict[str, float]:
+        """Active sets; the state of the estimates, or the dual where no certificate tells it."""
+        numbers = {"n_active": self.point.n_active()}
+        if is_certified:
+            return numbers | gap_numbers(self.ledger)
+        return numbers if self.point.has_average else numbers | {"dual": self.dual()}
+
+    def state(self) -> State:
+        """The point of the certificate: with averaging, the average."""
+        return self.point.state(self._n_averaged)
+
+    def last_state(self) -> State:
+        """The last iterate."""
+        return self.point.state()
+
+    # -- walking -------------------------------------------------------------------------------
+
+    @property
+    def hinge(self) -> np.ndarray:
+        """Upper bounds on H_i(w), from the last full pass."""
+        return self.ledger.notes.hinge
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The gap of every block as last seen."""
+        return self.ledger.gap
+
+    def dual(self) -> float:
+        """D of the present iterate."""
+        return self.point.dual()
+
+    def slopes(self) -> np.ndarray:
+        """ell_i - <w, V_i> of every block, without an oracle call."""
+        return block_slopes(self.point)
+
+    def shrink(self, rho: float, gap: np.ndarray) -> None:
+        """Go to rho times lambda at the same w; `gap` are the block gaps (or estimates) there."""
+        cache = getattr(self.method, "cache", None)
+        max_corners = cache.max_corners if cache else None
+        shrink(self.point, rho, max_corners, cache.max_bytes if cache else None)
+        self.ledger.renew_gaps(gap, float(gap.sum()))
+
+    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        """Begin where all weight is on the outputs of largest loss."""
+        self._move_to_loss()
+        found = first_lam(self.point, self.workers, tol)
+        self.certificate_calls += self.n_blocks  # (of the maximum over scores)
+        return found
+
+    def _move_to_loss(self) -> None:
+        """All weight to the outputs of largest loss: one oracle call per block at w = 0."""
+        blocks, point, counts = self.blocks, self.point, self.ledger.counts
+        w, store = np.zeros(blocks.n_features), initial_state(blocks).store()
+        found = sweep(blocks, store, w, keep=True, workers=self.workers)
+        state = state_of_corners(blocks, found.answers)
+        self.point = DualPoint(blocks, state, point.lam, point.has_average, point.keeps_corners)
+        counts.visits += self.n_blocks
+        counts.oracle_calls += self.n_blocks
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """The point, the ledger, and what the last certificate left."""
+        return {
+            **{f"point.{name}": value for name, value in self.point.to_save().items()},
+            **{f"ledger.{name}": value for name, value in self.ledger.to_save().items()},
+            "certificate_calls": self.certificate_calls,
+            "average_w": self._average_w,
+            "open": self._open,
+            "visits_certified": self._visits_certified,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        self.point.restore(_inside(saved, "point."))
+        self.ledger.restore(_inside(saved, "ledger."))
+        self.certificate_calls = int(saved["certificate_calls"])
+        self._average_w, self._open = saved["average_w"], saved["open"]
+        self._visits_certified = int(saved["visits_certified"])
+
+
+def _inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {n.removeprefix(prefix): value for n, value in saved.items() if n.startswith(prefix)}

@@ -1,0 +1,115 @@
+"""Every method, step and sampling by its name.
+
+One table feeds strings such as "bcfw+gap+pairwise", model files, the command line, the
+documentation and the tests: a new choice is known everywhere once it is registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.methods.base import Choice, Method
+
+__all__ = ["as_method", "known", "known_classes", "method_names", "register", "words_of"]
+
+_REGISTERED: dict[str, dict[str, type[Any]]] = {"method": {}, "sampling": {}, "step": {}}
+_Registered = TypeVar("_Registered", bound=type[Any])
+
+
+def register(choice: _Registered) -> _Registered:
+    """Make a method, step or sampling known by its name; a decorator of its class.
+
+    >>> from dataclasses import dataclass
+    >>> import blockwolfe as bw
+    >>> @register
+    ... @dataclass(frozen=True)
+    ... class Backwards(bw.Sampling):
+    ...     name, words = "backwards", "blocks in reverse"
+    ...     def order(self, n_blocks, rng):
+    ...         return list(range(n_blocks))[::-1]
+    >>> bw.BCFW(sampling=Backwards()) == as_method("bcfw+backwards")
+    True
+    >>> _REGISTERED["sampling"].pop("backwards") is Backwards
+    True
+    """
+    is_choice = isinstance(choice, type) and issubclass(choice, Choice) and is_dataclass(choice)
+    if not is_choice or getattr(choice, "family", None) not in _REGISTERED:
+        raise OptionError(
+            f"register: {choice!r} is not a dataclass derived from Method, Step or Sampling."
+        )
+    name = getattr(choice, "name", None)
+    if not isinstance(name, str) or not name or "+" in name:
+        raise OptionError(
+            f"register: the name of {choice.__name__} is {name!r}; expected a word without '+', as "
+            'in name = "pairwise".'
+        )
+    table = _REGISTERED[choice.family]
+    before = table.get(name)
+    if before is not None and _place(before) != _place(choice):
+        raise OptionError(
+            f"register: the {choice.family} {name!r} is {before.__qualname__} already; give "
+            f"{choice.__name__} another name."
+        )
+    table[name] = choice
+    return choice
+
+
+def _place(choice: type[Any]) -> tuple[str, str]:
+    return choice.__module__, choice.__qualname__
+
+
+def known(family: str) -> dict[str, type[Any]]:
+    """The choices of a family by name, in the order in which they were registered."""
+    return dict(_REGISTERED[family])
+
+
+def known_classes() -> dict[str, type[Any]]:
+    """All choices by the name of their class, as model files have them."""
+    return {choice.__name__: choice for table in _REGISTERED.values() for choice in table.values()}
+
+
+# -- strings ---------------------------------------------------------------------------------------
+
+
+def words_of(method: type[Method]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The words that may follow a method's name, and the options that each sets."""
+    options = {option.name for option in fields(method)}  # type: ignore[arg-type]
+    for family, table in _REGISTERED.items():
+        if family in options:
+            yield from ((name, {family: choice()}) for name, choice in table.items())
+    yield from method.switches.items()
+
+
+def method_names() -> list[str]:
+    """Every method, and every method with one word after it."""
+    methods = _REGISTERED["method"]
+    combined = [f"{name}+{word}" for name, m in methods.items() for word, _ in words_of(m)]
+    return [*methods, *combined]
+
+
+def as_method(method: Any) -> Method:
+    """A method from its name, or itself.
+
+    >>> as_method("bcfw+uniform+averaging").averaging
+    True
+    """
+    if isinstance(method, Method):
+        return method
+    if not isinstance(method, str):
+        raise OptionError(
+            f"method={method!r} is neither a name nor a method object such as BCFW()."
+        )
+    head, *words = method.split("+")
+    if head not in _REGISTERED["method"]:
+        raise unknown_option("method", method, method_names())
+    chosen: Any = _REGISTERED["method"][head]()
+    known_words = dict(words_of(type(chosen)))
+    for word in words:
+        if word not in known_words:
+            raise unknown_option("method", method, [head, *(f"{head}+{w}" for w in known_words)])
+        chosen = replace(chosen, **known_words[word])
+    found: Method = chosen
+    return found
