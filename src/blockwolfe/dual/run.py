@@ -78,7 +78,7 @@ class Run:
     ) -> None:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.keeps_corners = keeps_corners
-        self.weight, self.bound = blocks.weight, blocks.bound
+        self.weight, self.bound = blocks.weight, blocks.part_size.copy()
         self.pool = make_pool(state, has_average)
         self.stock = make_stock(blocks, state) if keeps_corners else no_stock(len(blocks))
         self.ell, self.lag_ell = state.ell.copy(), np.zeros(len(blocks))
@@ -93,7 +93,7 @@ class Run:
         self.last_visit = np.full(len(blocks), -1, dtype=np.int64)
         self.tally = np.zeros(N_TALLIES, dtype=np.int64)
         self.stopped_at = np.zeros(1, dtype=np.int64)
-        self.work = blocks.work()
+        self.work, self.scratch = blocks.work(), blocks.scratch()
 
     def put(self, v: np.ndarray) -> None:
         """Go on from v, free of the rounding of many steps."""
@@ -114,6 +114,7 @@ class Run:
 
     def make_room(self, max_bytes: int | None = None, n_entries: int = 0) -> None:
         """Let any block take one more corner; with so many entries, every block."""
+        self.bound = self.blocks.part_size.copy()  # (oracles in Python raise it, in any thread)
         self.pool = roomier_pool(self.pool, self.bound, self.has_average)
         if self.keeps_corners:
             self.stock = roomier_stock(self.stock, self.bound, max_bytes, n_entries)
@@ -134,7 +135,9 @@ class Run:
         if self.keeps_corners:
             self.tidy()
         store = self.store(self.has_average)
-        certificate, v, found = examine(self.blocks, store, self.lam, self.work, keep, workers)
+        certificate, v, found = examine(
+            self.blocks, store, self.lam, self.work, self.scratch, keep, workers
+        )
         self.hinge = found.hinge
         if self.has_average:
             self.average_w = weights_of(self.blocks, v, self.lam)
@@ -153,7 +156,7 @@ class Run:
 
     def refresh(self, workers: Workers | None = None) -> None:
         """Renew the gap estimates of the iterate, where the certificate is of the average."""
-        found = sweep(self.blocks, self.store(), self.w, self.work, workers=workers)
+        found = sweep(self.blocks, self.store(), self.w, self.work, self.scratch, workers=workers)
         self.renew_gaps(found.answers.gap, float(found.answers.gap.sum()))
 
     def renew_gaps(self, gap: np.ndarray, total: float) -> None:

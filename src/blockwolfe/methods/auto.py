@@ -22,7 +22,7 @@ import numpy as np
 
 from blockwolfe.dual.run import Run
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.passes import NO_BATCH, BlockEngine
+from blockwolfe.methods.bcfw.passes import BlockEngine, no_batch
 from blockwolfe.methods.bcfw.rules import FROM_STORE, VISITS, Draws
 from blockwolfe.methods.bcfw.sampling import GapSampling
 from blockwolfe.methods.bcfw.steps import FW, Pairwise
@@ -101,7 +101,9 @@ class AutoEngine(BlockEngine):
         began, done = self._clock(), 0
         while done < len(order):
             self._make_room()
-            done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STORE, NO_BATCH)
+            done = self._visit(
+                Draws(order, np.zeros(len(order))), done, FROM_STORE, no_batch(self.run.blocks)
+            )
         seconds = self._clock() - began
         return seconds / len(order), seconds
 

@@ -29,7 +29,7 @@ class Engine(ABC):
         """Compile whatever will run, so that no measured second goes into compiling."""
         if self.run.keeps_corners:
             self.run.tidy()
-        prepare(self.run.blocks, self.run.store(), self.run.work)
+        prepare(self.run.blocks, self.run.store(), self.run.work, self.run.scratch)
 
     @abstractmethod
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:

@@ -15,7 +15,7 @@ from blockwolfe.dual.run import Run
 from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, STEPS, VISITS
 from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import FrankWolfe
-from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
+from blockwolfe.problem.certificate import Certificate, Listed, Sweep, copy_corner, listed
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Workers
 
@@ -71,16 +71,17 @@ class BatchEngine(Engine):
         found, run, blocks = self._found[1], self.run, self.run.blocks
         # the slack of bounds is part of the certified gap, but no slope
         slope = certificate.gap - inner(blocks.weight, found.slack)
-        gamma = self._step_size(slope, found.answers)
+        corners = listed(blocks, found.answers)
+        gamma = self._step_size(slope, corners)
         self._found = None
         self.n_steps += 1
         if gamma > 0.0:
             run.make_room()
-            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), found.answers, run.work)
+            call(_blend, blocks.kind, gamma, blocks.weight, run.view(), corners, run.work)
             run.put(rebuild_v(blocks, run.store()))
             run.tally[STEPS] += 1
 
-    def _step_size(self, slope: float, found: Answers) -> float:
+    def _step_size(self, slope: float, found: Listed) -> float:
         if not self.method.line_search:
             return 2.0 / (self.n_steps + 2.0)
         run, blocks, lam = self.run, self.run.blocks, self.run.lam

@@ -57,7 +57,7 @@ def check_cache_cap(method: Any, blocks: Blocks) -> None:
     if cache is None or cache.max_bytes is None:
         return
     n_blocks = len(blocks)
-    n_entries = int(np.diff(blocks.true_corners.start).sum() + blocks.bound.max())
+    n_entries = int(np.diff(blocks.true_corners.start).sum() + blocks.part_size.max())
     needed = stock_bytes(n_blocks, 2 * n_blocks, n_entries, entry_bytes(blocks.is_unit))
     if cache.max_bytes < needed:
         raise OptionError(

@@ -29,11 +29,12 @@ from blockwolfe.methods.bcfw.sampling import Permutation
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.engine import Engine
 from blockwolfe.methods.settings import BCFW
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate, broken_oracle, sweep
 from blockwolfe.problem.state import dual_value
 from blockwolfe.problem.workers import Workers
 
-__all__ = ["NO_BATCH", "BlockEngine"]
+__all__ = ["BlockEngine", "no_batch"]
 
 # Aim of one call into the loop: long enough to cost nothing, short enough to interrupt.
 CHUNK_SECONDS = 0.2
@@ -44,9 +45,14 @@ BATCH_SECONDS = 0.01
 DEAR_SECONDS = 1e-4
 
 _NOTHING = np.zeros(0, dtype=np.int64)
-NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
 _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
 NO_CAP = 2**62
+
+
+def no_batch(blocks: Blocks) -> Batch:
+    """Where visits call their own oracles."""
+    code = np.zeros(0, dtype=blocks.code_type)
+    return Batch(_NOTHING, _NOTHING, code, np.zeros(0), np.zeros(0))
 
 
 def make_rule(run: Run, method: BCFW, source: int, hit_floor: float) -> Rule:
@@ -88,7 +94,7 @@ class BlockEngine(Engine):
     def prepare(self) -> None:
         """Compile the loop as well."""
         super().prepare()
-        self._visit(_NO_DRAWS, 0, FROM_ORACLE, NO_BATCH)
+        self._visit(_NO_DRAWS, 0, FROM_ORACLE, no_batch(self.run.blocks))
 
     # -- one pass -----------------------------------------------------------------------------
 
@@ -134,14 +140,14 @@ class BlockEngine(Engine):
         began, begin = time.perf_counter(), self._done
         until = begin + self._chunk
         part = Draws(self._draws.block[:until], self._draws.uniform[:until])
-        self._done = self._visit(part, begin, self._source, NO_BATCH)
+        self._done = self._visit(part, begin, self._source, no_batch(self.run.blocks))
         self._check_progress(self._done == begin)
         self._adapt_chunk(time.perf_counter() - began, self._done - begin)
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         run, blocks = self.run, self.run.blocks
         rule = make_rule(run, self.method, source, self._hit_floor)
-        args = (rule, blocks.functions, blocks.data, run.view(), run.work, batch)
+        args = (rule, blocks.seam, run.scratch, run.view(), run.work, batch)
         return int(call(visit_blocks, blocks.kind, draws, begin, *args))
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
@@ -165,9 +171,9 @@ class BlockEngine(Engine):
                 f"max_corners={self.method.cache and self.method.cache.max_corners} is too small: "
                 f"the active set of example {i} needs at least {int(run.stock.n_rows[i]) + 1}"
             )
-        is_roomy = has_room(run.pool, run.stock, i, int(blocks.bound[i]), run.keeps_corners)
+        is_roomy = has_room(run.pool, run.stock, i, int(run.bound[i]), run.keeps_corners)
         if is_stuck and blocks.is_compiled and is_roomy:
-            raise broken_oracle(i, int(blocks.bound[i]))
+            raise broken_oracle(i, int(blocks.corner_size[i]))
 
     # -- batches of parallel oracle calls --------------------------------------------------------
 
@@ -191,14 +197,13 @@ class BlockEngine(Engine):
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
-        swept = sweep(
-            run.blocks, run.store(), run.w, run.work, order=order, keep=True, workers=self.workers
-        )
+        own, workers = (run.work, run.scratch), self.workers
+        swept = sweep(run.blocks, run.store(), run.w, *own, order=order, keep=True, workers=workers)
         found = swept.answers
         run.tally[VIOLATIONS] += run.blocks.is_exact and not swept.is_valid
         run.gap[order] = np.maximum(found.gap, 0.0)
         run.tally[ORACLE_CALLS] += len(order)
-        batch = Batch(found.start, found.size, found.part, found.value, found.loss)
+        batch = Batch(found.start, found.size, found.code, found.value, found.loss)
         done = 0
         while done < len(order):
             self._make_room()

@@ -47,7 +47,7 @@ class Batch(NamedTuple):
 
     start: np.ndarray
     size: np.ndarray
-    part: np.ndarray
+    code: np.ndarray
     value: np.ndarray
     loss: np.ndarray
 

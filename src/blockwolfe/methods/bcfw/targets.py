@@ -16,7 +16,7 @@ from blockwolfe.methods.bcfw.rules import (
     Block,
     Target,
 )
-from blockwolfe.problem.certificate import dot
+from blockwolfe.problem.certificate import dot, gather, unpack_corner
 
 __all__ = ["find_target", "has_room", "look_at"]
 
@@ -33,10 +33,11 @@ def has_room(pool: Any, stock: Any, i: int, bound: int, keeps_corners: bool) -> 
 
 
 @jit
-def _copy_from_batch(batch: Any, position: int, part: Any, value: Any) -> tuple[int, float]:
+def _copy_from_batch(batch: Any, position: int, code: Any, value: Any) -> tuple[int, float]:
     begin, size = batch.start[position], batch.size[position]
     for e in range(size):
-        part[e] = batch.part[begin + e]
+        code[e] = batch.code[begin + e]
+    for e in range(size if batch.value.shape[0] else 0):
         value[e] = batch.value[begin + e]
     return size, batch.loss[position]
 
@@ -44,7 +45,7 @@ def _copy_from_batch(batch: Any, position: int, part: Any, value: Any) -> tuple[
 @jit
 def _score_corner(work: Any, size: int) -> float:
     """<theta, z> of the corner in (work.slot, work.value)."""
-    slot, value, theta = work.slot, work.value, work.theta
+    slot, value, theta = work.slot, work.value, work.slot_theta
     total = 0.0
     for e in range(size):
         total += value[e] * theta[slot[e]]
@@ -90,18 +91,20 @@ def _is_hit(rule: Any, block: Any, height: float, ell: float, gap: float) -> boo
 
 
 @register_jitable
-def look_at(i: Any, is_scored: Any, functions: Any, data: Any, run: Any, work: Any) -> Any:
-    """Scores of the block's parts at w, into work.theta; `is_scored` readies the oracle as well."""
+def look_at(i: Any, is_scored: Any, seam: Any, run: Any, work: Any) -> Any:
+    """Scores of the block's parts at w, into work.slot_theta; `is_scored`: of all parts."""
     pool = run.pool
     start, length = pool.start[i], pool.length[i]
     end = start + pool.capacity[i]
     part, mean = pool.part[start:end], pool.mean[start:end]
-    if is_scored:
-        functions.score(data, i, run.w)
-        functions.read(data, i, run.w, part, length, work.theta)
-    else:
-        functions.peek(data, i, run.w, part, length, work.theta)
-    return Block(i, run.weight[i], part, mean, length, dot(work.theta, mean, 0, length))
+    theta = run.w if seam.is_identity else work.theta
+    if not seam.is_identity:
+        if is_scored:
+            seam.features.score(seam.data, i, run.w, theta)
+        else:
+            seam.features.peek(seam.data, i, run.w, part, length, theta)
+    gather(theta, part, length, work.slot_theta)
+    return Block(i, run.weight[i], part, mean, length, dot(work.slot_theta, mean, 0, length))
 
 
 @register_jitable
@@ -110,8 +113,8 @@ def find_target(
     block: Any,
     ranks: Any,
     position: Any,
-    functions: Any,
-    data: Any,
+    seam: Any,
+    scratch: Any,
     run: Any,
     work: Any,
     batch: Any,
@@ -123,18 +126,20 @@ def find_target(
     i, stock, length, best = block.i, run.stock, block.length, ranks[0]
     if rule.keeps_corners and _is_hit(rule, block, stock.height[best], run.ell[i], run.gap[i]):
         return Target(best, 0, stock.loss[best], stock.height[best], True), length, ranks
-    room = int(run.bound[i])  # (a Python task raises its bound when it gives more)
+    room = int(run.bound[i])
     if rule.source == FROM_BATCH:
-        size, loss = _copy_from_batch(batch, position, work.part, work.value)
+        size, loss = _copy_from_batch(batch, position, work.code, work.value)
     else:
-        if rule.source == FROM_CACHE_OR_ORACLE:
-            functions.score(data, i, run.w)
-        size, loss = functions.maximize(data, i, run.w, work.part, work.value)
+        theta = run.w if seam.is_identity else work.theta
+        if rule.source == FROM_CACHE_OR_ORACLE and not seam.is_identity:
+            seam.features.score(seam.data, i, run.w, theta)
+        size, loss, _ = seam.oracles.maximize(seam.data, i, theta, scratch, work.code, work.value)
     if size > room:
         return Target(-1, -1, 0.0, 0.0, False), length, ranks
+    size = unpack_corner(seam, i, work, size)
     grown = place_corner(block.part, block.mean, length, work, size)
     if grown > length:
-        _read_new_parts(rule, block, grown, functions, data, run, work)
+        _read_new_parts(rule, block, grown, seam, run, work)
         run.pool.length[i] = grown
     height = loss + _score_corner(work, size)
     row = -1
@@ -147,13 +152,10 @@ def find_target(
 
 
 @register_jitable
-def _read_new_parts(
-    rule: Any, block: Any, grown: Any, functions: Any, data: Any, run: Any, work: Any
-) -> None:
+def _read_new_parts(rule: Any, block: Any, grown: Any, seam: Any, run: Any, work: Any) -> None:
     """Scores of the parts that a corner has brought."""
     i, length = block.i, block.length
-    part, theta = block.part[length:], work.theta[length:]
-    if rule.source == FROM_BATCH:
-        functions.peek(data, i, run.w, part, grown - length, theta)
-    else:
-        functions.read(data, i, run.w, part, grown - length, theta)
+    part, theta = block.part[length:], run.w if seam.is_identity else work.theta
+    if rule.source == FROM_BATCH and not seam.is_identity:
+        seam.features.peek(seam.data, i, run.w, part, grown - length, theta)
+    gather(theta, part, grown - length, work.slot_theta[length:])
