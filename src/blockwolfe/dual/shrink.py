@@ -61,13 +61,12 @@ def _shrink_weights(rho: float, truth: Any, stock: Stock, max_corners: int) -> i
     return -1
 
 
-def _stored_truth(point: DualPoint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _stored_truth(point: DualPoint) -> tuple[np.ndarray, ...]:
     """The true corners as the stock has them: where each begins, codes and values."""
     blocks = point.blocks
-    true = blocks.true_codes if point.is_coded or blocks.is_unit else blocks.truth
-    if blocks.is_coded and not point.is_coded:
-        true = blocks.listed_truth
-    return true.start, true.part, np.asarray(true.value)
+    if point.is_coded:
+        return tuple(blocks.true_codes)
+    return tuple(blocks.true_corners if blocks.is_unit else blocks.truth)
 
 
 def shrink(

@@ -73,7 +73,7 @@ def state_of_corners(blocks: Blocks, found: Answers) -> State:
     return DualPoint(blocks, state, 1.0, False, keeps_corners=True).state()
 
 
-def first_lam(point: DualPoint, workers: Any, tol: float) -> tuple[float, np.ndarray]:
+def first_lam(point: DualPoint, own: Any, workers: Any, tol: float) -> tuple[float, np.ndarray]:
     """lam_inf and wt of a point with all weight on the outputs of largest loss; takes it there.
 
     The maximum over scores alone is the oracle's at a multiple of wt so large that losses no
@@ -87,7 +87,8 @@ def first_lam(point: DualPoint, workers: Any, tol: float) -> tuple[float, np.nda
     if length == 0.0:
         return 0.0, wt
     scale = OUTWEIGH * max(float(point.arrays.ell.sum()), np.finfo(float).tiny) / length
-    hinge = sweep(blocks, initial_state(blocks).store(), scale * wt, workers=workers).hinge
+    store = initial_state(blocks).store()
+    hinge = sweep(blocks, store, scale * wt, *own, workers=workers).hinge
     theta = inner(blocks.weight, hinge) / scale
     lam = max(0.0, length + theta) / tol
     point.lam = lam if lam > 0.0 else 1.0

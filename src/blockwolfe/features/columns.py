@@ -36,7 +36,7 @@ class Columns(NamedTuple):
 
 
 @jit
-def n_parts(columns: Any, i: int) -> int:
+def n_parts(columns: Columns, i: int) -> int:
     """How many parts block i has."""
     n_nodes = columns.node.offset[i + 1] - columns.node.offset[i]
     n_edges = columns.edge.offset[i + 1] - columns.edge.offset[i]
@@ -44,7 +44,7 @@ def n_parts(columns: Any, i: int) -> int:
 
 
 @jit(inline="always")
-def _score_rows(rows: Any, i: int, n_labels: int, w: Any, theta: Any, at: int) -> int:
+def _score_rows(rows: Tokens, i: int, n_labels: int, w: Any, theta: Any, at: int) -> int:
     """Scores of all labels of all rows of block i, from theta[at] on."""
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     for row in range(rows.offset[i], rows.offset[i + 1]):
@@ -61,7 +61,7 @@ def _score_rows(rows: Any, i: int, n_labels: int, w: Any, theta: Any, at: int) -
 
 
 @jit(fastmath={"contract"})
-def score(columns: Any, i: int, w: Any, theta: Any) -> None:
+def score(columns: Columns, i: int, w: Any, theta: Any) -> None:
     """theta[p] = <w, F[:, p]> for every part of block i."""
     at = _score_rows(columns.node, i, columns.n_node_labels, w, theta, 0)
     if columns.n_edge_labels > 0:
@@ -69,7 +69,7 @@ def score(columns: Any, i: int, w: Any, theta: Any) -> None:
 
 
 @jit(inline="always")
-def _row_of(columns: Any, i: int, p: int) -> tuple[bool, int, int]:
+def _row_of(columns: Columns, i: int, p: int) -> tuple[bool, int, int]:
     """Whether part p is of an edge, its row, and its label."""
     n_labels = columns.n_node_labels
     n_unary = (columns.node.offset[i + 1] - columns.node.offset[i]) * n_labels
@@ -81,14 +81,14 @@ def _row_of(columns: Any, i: int, p: int) -> tuple[bool, int, int]:
 
 
 @jit(inline="always")
-def _add_row(rows: Any, row: int, label: int, n_labels: int, change: float, out: Any) -> None:
+def _add_row(rows: Tokens, row: int, label: int, n_labels: int, change: float, out: Any) -> None:
     for e in range(rows.indptr[row], rows.indptr[row + 1]):
         out[rows.indices[e] * n_labels + label] += change * rows.values[e]
 
 
 @jit(inline="always")
 def _take_row(
-    rows: Any, row: int, label: int, layout: Any, found: int, image: Any, index: Any, value: Any
+    rows: Tokens, row: int, label: int, layout: Any, found: int, image: Any, index: Any, value: Any
 ) -> int:
     n_labels, base = layout
     for e in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -98,7 +98,7 @@ def _take_row(
 
 
 @jit(inline="always")
-def _drain_row(rows: Any, row: int, label: int, n_labels: int, buffer: Any) -> float:
+def _drain_row(rows: Tokens, row: int, label: int, n_labels: int, buffer: Any) -> float:
     total = 0.0
     for e in range(rows.indptr[row], rows.indptr[row + 1]):
         at = rows.indices[e] * n_labels + label
@@ -108,24 +108,25 @@ def _drain_row(rows: Any, row: int, label: int, n_labels: int, buffer: Any) -> f
 
 
 @jit(fastmath={"contract"})
-def score_parts(columns: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
-    """out[s] = <w, F[:, part[s]]>, part by part."""
+def score_parts(columns: Columns, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
+    """theta[p] = <w, F[:, p]> of the listed parts p."""
     node, edge = columns.node, columns.edge
     n_node, n_edge = columns.n_node_labels, columns.n_edge_labels
     of_edges = w[columns.edge_base :]
     for s in range(size):
-        is_edge, row, label = _row_of(columns, i, part[s])
+        p = part[s]
+        is_edge, row, label = _row_of(columns, i, p)
         if is_edge:
             begin, end = edge.indptr[row], edge.indptr[row + 1]
-            out[s] = score_label(of_edges, edge.indices, edge.values, begin, end, label, n_edge)
+            theta[p] = score_label(of_edges, edge.indices, edge.values, begin, end, label, n_edge)
         else:
             begin, end = node.indptr[row], node.indptr[row + 1]
-            out[s] = score_label(w, node.indices, node.values, begin, end, label, n_node)
+            theta[p] = score_label(w, node.indices, node.values, begin, end, label, n_node)
 
 
 @jit
 def add_parts(
-    columns: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+    columns: Columns, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """Out += coefficient F delta."""
     of_edges = out[columns.edge_base :]
@@ -139,7 +140,7 @@ def add_parts(
 
 
 @jit
-def take_out(columns: Any, i: int, parts: Any, image: Any, index: Any, value: Any) -> int:
+def take_out(columns: Columns, i: int, parts: Any, image: Any, index: Any, value: Any) -> int:
     """What `add_parts` put into `image`, as (index, value) pairs; `image` is zero again."""
     part, size = parts
     of_nodes = (columns.n_node_labels, 0)
@@ -155,7 +156,7 @@ def take_out(columns: Any, i: int, parts: Any, image: Any, index: Any, value: An
 
 
 @jit
-def sqnorm(columns: Any, i: int, part: Any, delta: Any, size: int, buffer: Any) -> float:
+def sqnorm(columns: Columns, i: int, part: Any, delta: Any, size: int, buffer: Any) -> float:
     """|F delta|^2, formed in `buffer` (d,), which is zero before and after."""
     add_parts(columns, i, part, delta, size, 1.0, buffer)
     of_edges = buffer[columns.edge_base :]

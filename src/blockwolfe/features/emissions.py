@@ -103,22 +103,26 @@ def add_rows(
 
 
 @jit(inline="always")
-def score_positions(tokens: Any, layout: Any, i: int, w: Any, theta: Any) -> None:
-    """theta[t, k] = score of label k at position t of sequence i: emission, bias, first, last."""
+def score_positions(tokens: Tokens, layout: Layout, i: int, w: Any, theta: Any) -> None:
+    """theta[t * K + k] = score of label k at position t of sequence i.
+
+    Emission, bias, first and last together.
+    """
     n_labels = layout.n_labels
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
     begin, end = tokens.offset[i], tokens.offset[i + 1]
     for row in range(begin, end):
-        scores = theta[row - begin]
+        scores = theta[(row - begin) * n_labels : (row - begin + 1) * n_labels]
         for k in range(n_labels):
             scores[k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
         add_rows(w, indices, values, indptr[row], indptr[row + 1], scores, n_labels)
     if layout.first >= 0:
         for k in range(n_labels):
-            theta[0, k] += w[layout.first + k]
+            theta[k] += w[layout.first + k]
     if layout.last >= 0:
+        at = (end - begin - 1) * n_labels
         for k in range(n_labels):
-            theta[end - begin - 1, k] += w[layout.last + k]
+            theta[at + k] += w[layout.last + k]
 
 
 @jit(inline="always")
@@ -143,8 +147,10 @@ def score_label(
 
 
 @jit(fastmath={"contract"})
-def score_parts(tokens: Any, layout: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
-    """out[s] = <w, F[:, part[s]]>, part by part; as in `add_parts`, arrays are taken out first."""
+def score_parts(
+    tokens: Tokens, layout: Layout, i: int, w: Any, part: Any, size: int, theta: Any
+) -> None:
+    """theta[p] = <w, F[:, p]> of the listed parts; arrays are taken out as in `add_parts`."""
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
     bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
     begin = tokens.offset[i]
@@ -153,7 +159,7 @@ def score_parts(tokens: Any, layout: Any, i: int, w: Any, part: Any, size: int, 
     for s in range(size):
         p = np.int64(part[s])
         if p >= n_unary:
-            out[s] = w[layout.transition - n_unary + p]
+            theta[p] = w[layout.transition - n_unary + p]
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
@@ -165,12 +171,19 @@ def score_parts(tokens: Any, layout: Any, i: int, w: Any, part: Any, size: int, 
             total += w[first + label]
         if last >= 0 and t == n_positions - 1:
             total += w[last + label]
-        out[s] = total
+        theta[p] = total
 
 
 @jit
 def add_parts(
-    tokens: Any, layout: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+    tokens: Tokens,
+    layout: Layout,
+    i: int,
+    part: Any,
+    delta: Any,
+    size: int,
+    coefficient: float,
+    out: Any,
 ) -> None:
     """Out += coefficient F delta, part by part.
 
@@ -212,7 +225,7 @@ def take_one(at: int, found: int, image: Any, index: Any, value: Any) -> int:
 
 @jit
 def take_out(
-    tokens: Any, layout: Any, i: int, parts: Any, image: Any, index: Any, value: Any
+    tokens: Tokens, layout: Layout, i: int, parts: Any, image: Any, index: Any, value: Any
 ) -> int:
     """What `add_parts` put into `image`, as (index, value) pairs; `image` is zero again."""
     part, size = parts
@@ -240,7 +253,7 @@ def take_out(
 
 
 @jit(inline="always")
-def _fill_gram(tokens: Any, layout: Any, i: int, dense: Any, gram: Any) -> None:
+def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) -> None:
     """Packed lower triangle of <features of position t, features of position s>, s <= t."""
     begin, end = tokens.offset[i], tokens.offset[i + 1]
     at = 0
@@ -262,7 +275,7 @@ def _fill_gram(tokens: Any, layout: Any, i: int, dense: Any, gram: Any) -> None:
 
 
 @jit
-def _fill_grams(tokens: Any, layout: Any, start: Any, dense: Any, gram: Any) -> None:
+def _fill_grams(tokens: Tokens, layout: Layout, start: Any, dense: Any, gram: Any) -> None:
     for i in range(start.shape[0]):
         if start[i] >= 0:
             _fill_gram(tokens, layout, i, dense, gram[start[i] :])

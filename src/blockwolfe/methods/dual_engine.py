@@ -28,6 +28,7 @@ class DualEngine(WalkingEngine):
         self.point = DualPoint(setup.blocks, setup.state, setup.lam, has_average, keeps_corners)
         self.ledger = Ledger(len(setup.blocks))
         self.scratch = setup.blocks.scratch()
+        self.own = (setup.blocks.work(), self.scratch)  # of full passes
         self.n_blocks = len(setup.blocks)
         self.certificate_calls = 0
         self._average_w = self.point.arrays.w
@@ -37,7 +38,7 @@ class DualEngine(WalkingEngine):
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
         self.point.tidy(self.ledger.notes.last_visit)
-        prepare(self.blocks, self.point.store())
+        prepare(self.blocks, self.point.store(), *self.own)
 
     # -- certificates --------------------------------------------------------------------------
 
@@ -46,7 +47,9 @@ class DualEngine(WalkingEngine):
         point, ledger = self.point, self.ledger
         point.tidy(ledger.notes.last_visit)
         store = point.store(self._n_averaged)
-        certificate, v, found = examine(self.blocks, store, point.lam, keep, self.workers)
+        certificate, v, found = examine(
+            self.blocks, store, point.lam, *self.own, keep, self.workers
+        )
         ledger.put(hinge=found.hinge)
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)
@@ -155,7 +158,7 @@ class DualEngine(WalkingEngine):
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """Begin where all weight is on the outputs of largest loss."""
         self._move_to_loss()
-        found = first_lam(self.point, self.workers, tol)
+        found = first_lam(self.point, self.own, self.workers, tol)
         self.certificate_calls += self.n_blocks  # (of the maximum over scores)
         return found
 
@@ -163,7 +166,7 @@ class DualEngine(WalkingEngine):
         """All weight to the outputs of largest loss: one oracle call per block at w = 0."""
         blocks, point, counts = self.blocks, self.point, self.ledger.counts
         w, store = np.zeros(blocks.n_features), initial_state(blocks).store()
-        found = sweep(blocks, store, w, keep=True, workers=self.workers)
+        found = sweep(blocks, store, w, *self.own, keep=True, workers=self.workers)
         state = state_of_corners(blocks, found.answers)
         self.point = DualPoint(blocks, state, point.lam, point.has_average, point.keeps_corners)
         counts.visits += self.n_blocks

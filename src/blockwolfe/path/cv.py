@@ -264,7 +264,7 @@ def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[fl
 
 def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[np.ndarray]:
     # (an oracle that certifies nothing can still be followed by its estimates)
-    is_exact = problem.blocks.is_exact or problem.blocks.has_bounds
+    is_exact = problem.blocks.is_exact or problem.blocks.bounds_error
     path = solve_path(
         problem, plan.eps, float(lams[-1]), plan.method, exact=is_exact, lam_max=float(lams[0]),
         random_state=plan.seed,

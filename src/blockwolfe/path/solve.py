@@ -104,7 +104,6 @@ def solve_path(
     identity |= {"eps": eps, "kappa": kappa, "exact": bool(exact), "lam_max": ends[1]}
     saved = read_checkpoint(keeping, identity)
     with (
-        problem.lock,
         PathLine(ends[0]) if verbose else nullcontext() as line,
         Workers(blocks, n_jobs) as workers,
     ):

@@ -64,7 +64,7 @@ def first_lam(run: Run, workers: Workers, tol: float) -> tuple[float, np.ndarray
     ell = float(run.ell.sum())
     scale = OUTWEIGH * max(ell, np.finfo(float).tiny) / length
     store = initial_state(blocks).store()
-    hinge = sweep(blocks, store, scale * wt, run.work, workers=workers).hinge
+    hinge = sweep(blocks, store, scale * wt, run.work, run.scratch, workers=workers).hinge
     theta = inner(blocks.weight, hinge) / scale
     lam = max(0.0, length + theta) / tol
     run.lam = lam if lam > 0.0 else 1.0

@@ -18,7 +18,7 @@ from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, VIOLATIONS, VISITS
 from blockwolfe.methods.engine import Engine
 from blockwolfe.path.result import Breakpoint, Path
 from blockwolfe.path.start import begin_at_loss, first_lam
-from blockwolfe.problem.certificate import Certificate, dot
+from blockwolfe.problem.certificate import Certificate, dot, gather
 from blockwolfe.problem.state import dual_value
 from blockwolfe.results.status import Status
 from blockwolfe.running.checkpoint import Saved, Writer
@@ -36,8 +36,7 @@ MARGIN = 1e-9
 
 @jit
 def _fill_slopes(
-    functions: Any,
-    data: Any,
+    seam: Any,
     w: Any,
     weight: Any,
     truth: Any,
@@ -48,10 +47,13 @@ def _fill_slopes(
     """out[i] = ell_i - <w, V_i>, without an oracle call."""
     for i in range(weight.shape[0]):
         begin, size = store.start[i], store.length[i]
-        functions.peek(data, i, w, store.part[begin : begin + size], size, work.theta)
+        part, theta = store.part[begin : begin + size], w if seam.is_identity else work.theta
+        if not seam.is_identity:
+            seam.features.peek(seam.data, i, w, part, size, theta)
+        gather(theta, part, size, work.slot_theta)
         first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
-        true_score = dot(truth.value, work.theta, first, n_true)
-        mean_score = dot(store.mean, work.theta, begin, size)
+        true_score = dot(truth.value, work.slot_theta, first, n_true)
+        mean_score = dot(store.mean, work.slot_theta, begin, size)
         out[i] = store.ell[i] - weight[i] * (true_score - mean_score)
 
 
@@ -113,7 +115,7 @@ class Walker:
         self.engine.certificate_calls += self.n_blocks  # (of the maximum over scores)
         if self.path.states is not None:
             self.path.start_state = self.run.state()
-        if lam == 0.0 and self.run.blocks.has_bounds:
+        if lam == 0.0 and self.run.blocks.bounds_error:
             raise OptionError(
                 "the outputs of largest loss leave w = 0, and the oracle may not have found them; "
                 "give lam_max, the largest lambda you want."
@@ -126,7 +128,7 @@ class Walker:
                 "larger lambda the weights are a multiple of those there. Give a smaller lam_min "
                 "or eps."
             )
-        if self.run.blocks.has_bounds:  # (the largest losses may not have been found)
+        if self.run.blocks.bounds_error:  # (the largest losses may not have been found)
             self.path.start = None
         return self._judge(self._certify())
 
@@ -188,7 +190,7 @@ class Walker:
 
     def _certify(self) -> Certificate:
         self.certificate = self.engine.certify()
-        if self.run.tally[VIOLATIONS] and not self.run.blocks.has_bounds:
+        if self.run.tally[VIOLATIONS] and not self.run.blocks.bounds_error:
             self.path.exact = False
         self._passes_since = 0.0
         return self.certificate
@@ -234,7 +236,7 @@ class Walker:
     def _slopes(self) -> np.ndarray:
         run, blocks = self.run, self.run.blocks
         out = np.zeros(self.n_blocks)
-        args = (blocks.functions, blocks.data, run.w, run.weight, blocks.truth, run.store())
+        args = (blocks.seam, run.w, run.weight, blocks.truth, run.store())
         call(_fill_slopes, blocks.kind, *args, run.work, out)
         return out
 

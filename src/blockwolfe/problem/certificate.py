@@ -15,16 +15,27 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.markup import table
+from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
-from blockwolfe.problem.blocks import Blocks, Work
+from blockwolfe.problem.blocks import Blocks, Seam, Work
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
-__all__ = ["Answers", "Certificate", "Sweep", "examine", "primal_value", "sweep"]
+__all__ = [
+    "Answers",
+    "Certificate",
+    "Listed",
+    "Sweep",
+    "examine",
+    "listed",
+    "primal_value",
+    "sweep",
+]
 
 # How far below zero rounding may push a quantity that is >= 0, relative to the terms it is made of.
 ROUNDING = 1e-9
@@ -107,57 +118,91 @@ def dot(a: Any, b: Any, begin: int, size: int) -> float:
 
 
 @jit
-def copy_corner(part: Any, value: Any, size: int, to_part: Any, to_value: Any, begin: int) -> None:
+def gather(theta: Any, part: Any, size: int, out: Any) -> None:
+    """out[s] = theta[part[s]]."""
+    for s in range(size):
+        out[s] = theta[part[s]]
+
+
+@jit
+def copy_corner(entry: Any, value: Any, size: int, to: Any, to_value: Any, begin: int) -> None:
     """Append a corner to a buffer. Slice assignment would take Numba seconds to compile."""
     for s in range(size):
-        to_part[begin + s] = part[s]
+        to[begin + s] = entry[s]
+    for s in range(size if to_value.shape[0] else 0):
         to_value[begin + s] = value[s]
 
 
 class Answers(NamedTuple):
     """One exact oracle call per position of an order of blocks, all at one w.
 
-    Kept corners lie at `start` and have `size` entries; `part` is empty when they are not kept.
+    Kept outputs lie at `start` and have `size` entries; `code` is empty when they are not kept,
+    `value` where all values are one because outputs are coded.
     """
 
-    hinge: np.ndarray
-    gap: np.ndarray
+    hinge: np.ndarray  # of the outputs that were found
+    gap: np.ndarray  # likewise
+    slack: np.ndarray  # of the oracle's own bounds; zero where it is exact
     magnitude: np.ndarray  # size of the terms that hinge and gap are made of
     loss: np.ndarray
     start: np.ndarray
     size: np.ndarray
+    code: np.ndarray
+    value: np.ndarray
+
+
+class Listed(NamedTuple):
+    """The outputs of a sweep as lists of parts."""
+
+    start: np.ndarray
+    size: np.ndarray
     part: np.ndarray
     value: np.ndarray
+    loss: np.ndarray
+
+
+@register_jitable
+def unpack_corner(seam: Any, i: Any, work: Any, size: Any) -> Any:
+    """The output in (work.code, work.value) as (work.part, work.value); its number of parts."""
+    if not seam.is_coded:
+        return size  # (`work.part` is `work.code`)
+    size = seam.oracles.unpack(seam.data, i, work.code, size, work.part)
+    for s in range(size):
+        work.value[s] = 1.0
+    return size
 
 
 @jit
 def _sweep(
-    span: Any, order: Any, blocks: Any, functions: Any, data: Any, store: Any, work: Any, out: Any
+    span: Any, order: Any, blocks: Any, seam: Seam, scratch: Any, store: Store, work: Work, out: Any
 ) -> int:
     """Hinge, gap and the size of their terms at positions span[0]:span[1] of the order.
 
     Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
-    truth, weight, bound, w = blocks
-    is_kept = out.part.shape[0] > 0
+    truth, weight, w, room = blocks
+    features, oracles, data = seam.features, seam.oracles, seam.data
+    theta, seen = w if seam.is_identity else work.theta, work.slot_theta
+    is_kept = out.code.shape[0] > 0
     for position in range(span[0], span[1]):
         i = order[position]
-        room = int(bound[i])  # (a Python task raises its bound when it gives more)
-        functions.score(data, i, w)
-        size, loss = functions.maximize(data, i, w, work.part, work.value)
-        if size > room or (is_kept and out.start[position] + size > out.part.shape[0]):
+        if not seam.is_identity:
+            features.score(data, i, w, theta)
+        size, loss, slack = oracles.maximize(data, i, theta, scratch, work.code, work.value)
+        if size > room[i] or (is_kept and out.start[position] + size > out.code.shape[0]):
             return position
         if is_kept:
-            copy_corner(work.part, work.value, size, out.part, out.value, out.start[position])
+            copy_corner(work.code, work.value, size, out.code, out.value, out.start[position])
         out.size[position] = size
-        functions.read(data, i, w, work.part, size, work.theta)
-        corner_score = dot(work.value, work.theta, 0, size)
+        n_parts = unpack_corner(seam, i, work, size)
+        gather(theta, work.part, n_parts, seen)
+        corner_score = dot(work.value, seen, 0, n_parts)
         begin, length = store.start[i], store.length[i]
-        functions.read(data, i, w, store.part[begin : begin + length], length, work.theta)
-        mean_score = dot(store.mean, work.theta, begin, length)
+        gather(theta, store.part[begin : begin + length], length, seen)
+        mean_score = dot(store.mean, seen, begin, length)
         n_true = truth.start[i + 1] - truth.start[i]  # the true parts come first in every block
-        true_score = dot(truth.value, work.theta, truth.start[i], n_true)
-        out.loss[position] = loss
+        true_score = dot(truth.value, seen, truth.start[i], n_true)
+        out.loss[position], out.slack[position] = loss, slack
         out.hinge[position] = loss + corner_score - true_score
         out.gap[position] = weight[i] * (loss + corner_score - mean_score) - store.ell[i]
         out.magnitude[position] = loss + abs(corner_score) + abs(mean_score) + abs(true_score)
@@ -165,16 +210,20 @@ def _sweep(
 
 
 class Sweep(NamedTuple):
-    """The answers of a pass, the slack of their bounds, and what they are worth.
+    """The answers of a pass, and what they are worth.
 
     `is_valid`: exact or bounded, and none was caught being worse than a known output.
     `is_exact`: valid, and no slack beyond rounding.
     """
 
     answers: Answers
-    slack: np.ndarray
     is_valid: bool
     is_exact: bool
+
+    @property
+    def slack(self) -> np.ndarray:
+        """How far bounds are above what was found."""
+        return self.answers.slack
 
     @property
     def hinge(self) -> np.ndarray:
@@ -187,6 +236,7 @@ def sweep(
     store: Store,
     w: np.ndarray,
     work: Work,
+    scratch: Any,
     *,
     order: np.ndarray | None = None,
     keep: bool = False,
@@ -198,32 +248,33 @@ def sweep(
     the true one.
     """
     order = np.arange(len(blocks)) if order is None else order
-    out = _room_for_answers(blocks, order, keep)
+    room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
+    out = _room_for_answers(blocks, room[order], keep)
     if workers is not None:
-        workers.prefetch(order, w)
+        workers.prefetch(order, w, scratch)
     done = 0
     while done < len(order):
-        done = _fill(blocks, order, done, store, w, work, out, workers)
+        done = _fill(blocks, order, done, store, (w, room), (work, scratch), out, workers)
         if done < len(order):
             if blocks.is_compiled:
-                raise broken_oracle(int(order[done]), int(blocks.bound[order[done]]))
-            out = _more_room(blocks, order, out, done)
+                raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
+            room = blocks.corner_size.copy()
+            out = _more_room(room[order], out, done)
     return _judged(blocks, order, out)
 
 
 def _judged(blocks: Blocks, order: np.ndarray, out: Answers) -> Sweep:
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
-    slack = blocks.data.slack[order] if blocks.has_bounds else np.zeros(len(order))
-    tolerance = ROUNDING * (1.0 + out.magnitude)
-    claims = blocks.is_exact or blocks.has_bounds
+    slack, tolerance = out.slack, ROUNDING * (1.0 + out.magnitude)
+    claims = blocks.is_exact or blocks.bounds_error
     hinge = out.hinge + slack
     is_worse = hinge < -tolerance
     if claims and is_worse.any():
         at = int(np.argmax(is_worse))
-        _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.has_bounds)
+        _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.bounds_error)
     is_below_mean = out.gap + blocks.weight[order] * slack < -tolerance * blocks.weight[order]
     is_valid = claims and not is_below_mean.any()
-    return Sweep(out, slack, is_valid, is_valid and not (slack > tolerance).any())
+    return Sweep(out, is_valid, is_valid and not (slack > tolerance).any())
 
 
 def _fill(
@@ -231,54 +282,75 @@ def _fill(
     order: np.ndarray,
     begin: int,
     store: Store,
-    w: np.ndarray,
-    work: Work,
+    at: tuple[np.ndarray, np.ndarray],
+    own: tuple[Work, Any],
     out: Answers,
     workers: Workers | None,
 ) -> int:
-    """Answers from `begin` on, in threads where there are any; where it stopped."""
-    of_blocks = (blocks.truth, blocks.weight, blocks.bound, w)
+    """Answers from `begin` on, in threads where there are any; where it stopped.
 
-    def fill(span: tuple[int, int], data: Any, own: Work) -> int:
-        args = (order, of_blocks, blocks.functions, data, store, own, out)
+    `at` is (w, most entries of each block's answers).
+    """
+    of_blocks = (blocks.truth, blocks.weight, *at)
+
+    def fill(span: tuple[int, int], work: Work, scratch: Any) -> int:
+        args = (order, of_blocks, blocks.seam, scratch, store, work, out)
         return int(call(_sweep, blocks.kind, span, *args))
 
     if workers is not None and workers.has_threads:
         return workers.run(len(order), fill)
-    return fill((begin, len(order)), blocks.data, work)
+    return fill((begin, len(order)), *own)
 
 
-def _room_for_answers(blocks: Blocks, order: np.ndarray, keep: bool) -> Answers:
-    room = blocks.bound[order] if keep else np.zeros(len(order), dtype=np.int64)
-    total = int(room.sum())
-    size = np.zeros(len(order), dtype=np.int64)
-    part, value = np.zeros(total, dtype=np.int32), np.zeros(total)
-    hinge, gap, magnitude, loss = (np.zeros(len(order)) for _ in range(4))
-    return Answers(hinge, gap, magnitude, loss, np.cumsum(room) - room, size, part, value)
+def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
+    room = room if keep else np.zeros_like(room)
+    total, size = int(room.sum()), np.zeros_like(room)
+    code, value = np.zeros(total, blocks.code_type), np.zeros(0 if blocks.is_coded else total)
+    hinge, gap, slack, magnitude, loss = (np.zeros(len(room)) for _ in range(5))
+    return Answers(hinge, gap, slack, magnitude, loss, starts(room), size, code, value)
 
 
-def _more_room(blocks: Blocks, order: np.ndarray, out: Answers, done: int) -> Answers:
+def _more_room(room: np.ndarray, out: Answers, done: int) -> Answers:
     """After a corner of a Python task larger than any before: room for it, from there on."""
-    if not len(out.part):  # corners are not kept
+    if not len(out.code):  # corners are not kept
         return out
-    room = blocks.bound[order[done:]]
+    room = room[done:]
     start, end = out.start.copy(), int(out.start[done])
-    start[done:] = end + np.cumsum(room) - room
-    more = max(0, end + int(room.sum()) - len(out.part))
-    part, value = np.pad(out.part, (0, more)), np.pad(out.value, (0, more))
-    return out._replace(start=start, part=part, value=value)
+    start[done:] = end + starts(room)
+    more = max(0, end + int(room.sum()) - len(out.code))
+    code, value = np.pad(out.code, (0, more)), np.pad(out.value, (0, more))
+    return out._replace(start=start, code=code, value=value)
 
 
-def broken_oracle(i: int, bound: int) -> OracleError:
+def listed(blocks: Blocks, answers: Answers) -> Listed:
+    """The kept outputs of a sweep over all blocks, as parts."""
+    if not blocks.is_coded:
+        return Listed(answers.start, answers.size, answers.code, answers.value, answers.loss)
+    start, size = starts(blocks.part_size), np.zeros(len(blocks), dtype=np.int64)
+    part = np.zeros(int(blocks.part_size.sum()), dtype=np.int32)
+    out = Listed(start, size, part, np.ones(len(part)), answers.loss)
+    call(_unpack_all, blocks.kind, blocks.seam, answers, out)
+    return out
+
+
+@jit
+def _unpack_all(seam: Seam, answers: Answers, out: Listed) -> None:
+    for i in range(out.size.shape[0]):
+        code = answers.code[answers.start[i] : answers.start[i] + answers.size[i]]
+        part = out.part[out.start[i] :]
+        out.size[i] = seam.oracles.unpack(seam.data, i, code, answers.size[i], part)
+
+
+def broken_oracle(i: int, max_size: int) -> OracleError:
     """The error for a compiled oracle that gives what it may not."""
     return OracleError(
-        f"the compiled oracle of example {i} returned more than max_size={bound} pairs, or an "
+        f"the compiled oracle of example {i} returned more than max_size={max_size} pairs, or an "
         "index outside w; correct it or raise max_size."
     )
 
 
-def _raise_worse_than_truth(i: int, hinge: float, has_bounds: bool) -> None:
-    if has_bounds:
+def _raise_worse_than_truth(i: int, hinge: float, bounds_error: bool) -> None:
+    if bounds_error:
         raise OracleError(
             f"the bound of augmented_decode_bound() for example {i} is {-hinge:.3g} below the "
             "score of the true output; a bound is at least every L(y, .) + <w, phi(x, .)>. "
@@ -291,12 +363,12 @@ def _raise_worse_than_truth(i: int, hinge: float, has_bounds: bool) -> None:
     )
 
 
-def prepare(blocks: Blocks, store: Store, work: Work) -> None:
+def prepare(blocks: Blocks, store: Store, work: Work, scratch: Any) -> None:
     """Compile what `examine` runs, by running it on no block."""
     none = np.zeros(0, dtype=np.int64)
-    of_blocks = (blocks.truth, blocks.weight, blocks.bound, rebuild_v(blocks, store))
+    of_blocks = (blocks.truth, blocks.weight, rebuild_v(blocks, store), blocks.corner_size)
     out = _room_for_answers(blocks, none, keep=False)
-    args = (none, of_blocks, blocks.functions, blocks.data, store, work, out)
+    args = (none, of_blocks, blocks.seam, scratch, store, work, out)
     call(_sweep, blocks.kind, (0, 0), *args)
 
 
@@ -310,13 +382,14 @@ def examine(
     store: Store,
     lam: float,
     work: Work,
+    scratch: Any,
     keep: bool = False,
     workers: Workers | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
     """The certificate of a dual point, its rebuilt v, and the pass it came from."""
     v = rebuild_v(blocks, store, workers)
     w = weights_of(blocks, v, lam)
-    found = sweep(blocks, store, w, work, keep=keep, workers=workers)
+    found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
     primal = primal_value(blocks, w, found.hinge, lam)
     dual = dual_value(blocks, v, float(store.ell.sum()), lam)
     gap = primal - dual

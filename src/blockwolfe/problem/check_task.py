@@ -29,7 +29,7 @@ from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import sweep
-from blockwolfe.problem.python_task import has_bounds
+from blockwolfe.problem.python_task import bounds_error
 from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.inputs import n_examples, positional
 from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
@@ -98,7 +98,7 @@ def check_task(
     if callable(getattr(task, "compiled", None)):
         _check_compiled(task, X[:n], Y[:n], rng)
     report = TaskReport(n, checker.n_comparisons, checker.n_enumerated)
-    return replace(report, checks=_bound_checks(report.checks)) if has_bounds(task) else report
+    return replace(report, checks=_bound_checks(report.checks)) if bounds_error(task) else report
 
 
 def _bound_checks(checks: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class _Checker:
         """What `decode` and the oracle find, and the oracle's bound where it gives one."""
         given = w.copy()
         guess, upper = self.task.decode(x, given), None
-        if has_bounds(self.task):
+        if bounds_error(self.task):
             augmented, upper = self.task.augmented_decode_bound(x, y, given)
         else:
             augmented = self.task.augmented_decode(x, y, given)
@@ -214,10 +214,10 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
     """H_i(w) by the compiled oracle must be H_i(w) by the four methods."""
     n = n_examples(X, Y)
     blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
-    store, work = initial_state(blocks).store(), blocks.work()
+    store, work, scratch = initial_state(blocks).store(), blocks.work(), blocks.scratch()
     for drawn in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
         w = _within_bounds(task, drawn)
-        hinges = sweep(blocks, store, w, work).answers.hinge
+        hinges = sweep(blocks, store, w, work, scratch).answers.hinge
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             output = task.augmented_decode(x, y, w.copy())
             expected = _augmented_score(task, x, y, output, w, i)

@@ -11,7 +11,7 @@ from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
-from blockwolfe.problem.vector_functions import OracleData
+from blockwolfe.problem.user_oracle import OracleData
 from blockwolfe.tasks.inputs import count, n_examples, positional
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
@@ -62,4 +62,4 @@ def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
     for drawn in (w, -w):
         # beyond the bounds an oracle owes nothing, and w never gets there
         probe = np.clip(drawn, blocks.lower, blocks.upper) if blocks.is_bounded else drawn
-        sweep(few, initial_state(few).store(), probe, few.work())
+        sweep(few, initial_state(few).store(), probe, few.work(), few.scratch())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
-import threading
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.base.checks import check_positive
+from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
@@ -23,7 +22,7 @@ __all__ = ["Problem", "certify", "check_lam", "check_weight"]
 
 
 class Problem:
-    """SPEC (1) for one task and training set, ready for any solver.
+    """Objective (1) for one task and training set, ready for any solver, in any thread.
 
     The given task is not changed: a task with something to learn from the data
     (labels, vocabulary) is cloned and fitted, and `problem.task` is that clone.
@@ -53,17 +52,13 @@ class Problem:
         n_features = getattr(task, "n_features", None)
         if bounds is not None and n_features is not None:
             box_of(bounds, task, int(n_features))  # refused before the data is prepared
-        self.lock = threading.RLock()  # scratch is shared: one solve or certificate at a time
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what cannot be copied, or is soon made again."""
-        return {name: v for name, v in vars(self).items() if name not in ("lock", "blocks")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, lock=threading.RLock())
+        """Without what is soon made again."""
+        return {name: value for name, value in vars(self).items() if name != "blocks"}
 
     def __repr__(self) -> str:
         kind = "compiled" if self.blocks.is_compiled else "interpreted"
@@ -97,8 +92,8 @@ class Problem:
         if not np.isfinite(w).all():
             raise InputError(f"w[{np.argmin(np.isfinite(w))}] is not finite.")
         blocks = self.blocks
-        with self.lock:
-            hinge = sweep(blocks, self.initial_state().store(), w, blocks.work()).hinge
+        store = self.initial_state().store()
+        hinge = sweep(blocks, store, w, blocks.work(), blocks.scratch()).hinge
         value = primal_value(blocks, w, hinge, lam)
         if np.isnan(value):
             raise self._no_value(w)
@@ -131,16 +126,13 @@ def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = Non
     lam, n_jobs = check_lam(lam), check_n_jobs(n_jobs)
     blocks = problem.blocks
     store = check_state(blocks, state, "state").store()
-    with problem.lock, Workers(blocks, n_jobs) as workers:
-        return examine(blocks, store, lam, blocks.work(), workers=workers)[0]
+    with Workers(blocks, n_jobs) as workers:
+        return examine(blocks, store, lam, blocks.work(), blocks.scratch(), workers=workers)[0]
 
 
 def check_lam(lam: Any) -> float:
     """The regularisation strength as a float > 0."""
-    is_number = isinstance(lam, numbers.Real) and not isinstance(lam, bool)
-    if not is_number or not 0.0 < float(lam) < np.inf:
-        raise OptionError(f"lam={lam!r} must be a finite number > 0, for example 1/n or 0.01.")
-    return float(lam)
+    return check_positive("lam", lam, hint=", for example 1/n or 0.01")
 
 
 def check_weight(sample_weight: Any, n: int) -> np.ndarray:

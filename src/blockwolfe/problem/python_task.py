@@ -1,23 +1,23 @@
 """Plain Python tasks as blocks: sparse feature vectors out of the four methods.
 
-An approximate oracle that bounds its error (``augmented_decode_bound``) leaves in `slack[i]` how
-far its bound is above the score of its own output; `certificate` adds that to hinge and gap.
+An approximate oracle that bounds its error (``augmented_decode_bound``) returns as slack how far
+its bound is above the score of its own output; `certificate` adds that to hinge and gap.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OracleError
-from blockwolfe.tasks.base import BlockFunctions, Corners, Task, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
 from blockwolfe.tasks.vectors import sparse_features
 
-__all__ = ["FUNCTIONS", "PythonOracle", "has_bounds"]
+__all__ = ["PythonOracle", "PythonScratch", "bounds_error"]
 
 
 N_SAMPLED = 20
@@ -26,7 +26,7 @@ N_SAMPLED = 20
 BOUND_ROUNDING = 1e-9
 
 
-def has_bounds(task: Any) -> bool:
+def bounds_error(task: Any) -> bool:
     """Whether the task's oracle is approximate and bounds its error."""
     return callable(getattr(task, "augmented_decode_bound", None))
 
@@ -38,23 +38,27 @@ class PythonOracle:
         self.task, self.X, self.Y = task, X, Y
         self.n_features = self._find_size()
         self.truth = self._true_corners()
-        # Largest corner seen: the room that a visit must find in its block's store.
-        self.bound = np.full(len(X), max(1, int(np.diff(self.truth.start).max())), dtype=np.int64)
-        self._answers: dict[int, Any] = {}
-        self._answered_at = np.zeros(0)
-        self.has_bounds = has_bounds(task)
-        self.slack = np.zeros(len(X))  # of the last call for each example
+        # Largest corner seen by any thread: the room that a visit must find in its block's store.
+        # It only grows, and a thread that finds it too small for an answer raises it again.
+        largest = max(1, int(np.diff(self.truth.start).max()))
+        self.corner_size = np.full(len(X), largest, dtype=np.int64)
+        self.bounds_error = bounds_error(task)
 
     def blocks(self) -> TaskBlocks:
         """The training set as blocks whose parts are the features themselves."""
         return TaskBlocks(
-            functions=FUNCTIONS,
+            features=FEATURES,
+            oracles=ORACLES,
             data=self,
+            make_scratch=PythonScratch,
             n_features=self.n_features,
             n_parts=self.n_features,
-            corner_size=self.bound,
+            corner_size=self.corner_size,
+            part_size=self.corner_size,
             truth=self.truth,
-            has_bounds=self.has_bounds,
+            true_codes=Codes(*self.truth),
+            is_identity=True,
+            bounds_error=self.bounds_error,
             identity=(self.sample_losses(),),
         )
 
@@ -86,9 +90,9 @@ class PythonOracle:
                     f"loss(Y[{i}], Y[{i}]) is {self.loss(i, y)}; expected 0 at the true output."
                 )
         corners = [self.corner(i, y) for i, y in enumerate(self.Y)]
-        start = np.concatenate([[0], np.cumsum([len(index) for index, _ in corners])])
+        start = offsets([len(index) for index, _ in corners])
         part = np.concatenate([index for index, _ in corners]).astype(np.int32)
-        return Corners(start.astype(np.int64), part, np.concatenate([v for _, v in corners]))
+        return Corners(start, part, np.concatenate([value for _, value in corners]))
 
     def corner(self, i: int, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """phi(x_i, y) as distinct indices and values."""
@@ -120,26 +124,14 @@ class PythonOracle:
 
     def ask(self, i: int, w: np.ndarray) -> Any:
         """The task's oracle: an output, or with bounds a pair of output and bound."""
-        if self.has_bounds:
+        if self.bounds_error:
             bounded: Any = self.task
             return bounded.augmented_decode_bound(self.X[i], self.Y[i], w)
         return self.task.augmented_decode(self.X[i], self.Y[i], w)
 
-    def __call__(self, i: int, w: np.ndarray) -> Any:
-        """The task's oracle; an answer known already for the same w is given from memory."""
-        if i in self._answers and np.array_equal(self._answered_at, w):
-            return self._answers.pop(i)
-        return self.ask(i, w)
-
-    def put_answers(self, w: np.ndarray, order: Any, outputs: Any) -> None:
-        """Keep answers at w: those that other processes found, or one that found no room yet."""
-        if not np.array_equal(self._answered_at, w):
-            self._answered_at, self._answers = w.copy(), {}
-        self._answers |= {int(i): y for i, y in zip(order, outputs, strict=True)}
-
     def taken_apart(self, i: int, answer: Any) -> tuple[Any, float]:
         """The output in an answer, and the bound (NaN without bounds)."""
-        if not self.has_bounds:
+        if not self.bounds_error:
             return answer, float("nan")
         try:
             y, upper = answer
@@ -156,52 +148,81 @@ class PythonOracle:
             )
         return y, upper
 
-    def note_bound(self, i: int, upper: float, score: float) -> None:
-        """Keep the slack of a bound on L + <w, phi>, refused when its own output is above it."""
-        if not self.has_bounds:
-            return
+    def slack(self, i: int, upper: float, score: float) -> float:
+        """How far a bound is above its own output's L + <w, phi>; refused when it is below."""
+        if not self.bounds_error:
+            return 0.0
         if upper < score - BOUND_ROUNDING * (1.0 + abs(score) + abs(upper)):
             raise OracleError(
                 f"augmented_decode_bound() for example {i} gave the bound {upper:.6g}, but its own "
                 f"output scores {score:.6g}; a bound is at least every L(y, .) + <w, phi(x, .)>."
             )
-        self.slack[i] = max(upper - score, 0.0)
+        return max(upper - score, 0.0)
 
-    def without_memory(self) -> PythonOracle:
-        """A copy to send to another process."""
-        twin = copy.copy(self)
-        twin._answers = {}
-        return twin
+    def grow(self, size: int) -> None:
+        """Corners may be as large as this."""
+        np.maximum(self.corner_size, size, out=self.corner_size)
 
 
-def _score(data: PythonOracle, i: int, w: np.ndarray) -> None:
-    return None
+class PythonScratch:
+    """What one thread remembers of the oracle: answers at one w that nobody has asked for yet."""
+
+    def __init__(self) -> None:
+        self._answers: dict[int, Any] = {}
+        self._answered_at = np.zeros(0)
+
+    def answer(self, oracle: PythonOracle, i: int, w: np.ndarray) -> Any:
+        """The task's oracle; an answer known already for the same w is given from memory."""
+        if i in self._answers and np.array_equal(self._answered_at, w):
+            return self._answers.pop(i)
+        return oracle.ask(i, w)
+
+    def put_answers(self, w: np.ndarray, order: Any, outputs: Any) -> None:
+        """Keep answers at w: those that other processes found, or one that found no room yet."""
+        if not np.array_equal(self._answered_at, w):
+            self._answered_at, self._answers = w.copy(), {}
+        self._answers |= {int(i): y for i, y in zip(order, outputs, strict=True)}
 
 
 def _maximize(
-    data: PythonOracle, i: int, w: np.ndarray, part: np.ndarray, value: np.ndarray
-) -> tuple[int, float]:
-    shown = w.view()
+    data: PythonOracle,
+    i: int,
+    theta: np.ndarray,
+    scratch: PythonScratch,
+    code: np.ndarray,
+    value: np.ndarray,
+) -> tuple[int, float, float]:
+    shown = theta.view()
     shown.flags.writeable = False  # a task may look at w, not change it
-    answer = data(i, shown)
+    answer = scratch.answer(data, i, shown)
     y, upper = data.taken_apart(i, answer)
     index, values = data.corner(i, y)
-    part[: len(index)], value[: len(index)] = index, values
-    if len(index) > data.bound[i]:
-        data.bound[:] = np.maximum(data.bound, len(index))
-        data.put_answers(w, [i], [answer])
+    code[: len(index)], value[: len(index)] = index, values
+    if len(index) > data.corner_size[i]:
+        data.grow(len(index))
+        scratch.put_answers(theta, [i], [answer])
     loss = data.loss(i, y)
-    data.note_bound(i, upper, loss + float(np.dot(w[index], values)))
-    return len(index), loss
+    return len(index), loss, data.slack(i, upper, loss + float(np.dot(theta[index], values)))
 
 
-def _read(
-    data: PythonOracle, i: int, w: np.ndarray, part: np.ndarray, size: int, out: np.ndarray
+def _unpack(data: PythonOracle, i: int, code: np.ndarray, size: int, part: np.ndarray) -> int:
+    part[:size] = code[:size]
+    return size
+
+
+def _score(data: PythonOracle, i: int, w: np.ndarray, theta: np.ndarray) -> None:
+    theta[:] = w
+
+
+def _peek(
+    data: PythonOracle, i: int, w: np.ndarray, part: np.ndarray, size: int, theta: np.ndarray
 ) -> None:
-    out[:size] = w[part[:size]]
+    theta[part[:size]] = w[part[:size]]
 
 
-def _sqnorm(data: PythonOracle, i: int, part: np.ndarray, delta: np.ndarray, size: int) -> float:
+def _sqnorm(
+    data: PythonOracle, i: int, part: np.ndarray, delta: np.ndarray, size: int, scratch: Any
+) -> float:
     return float(np.dot(delta[:size], delta[:size]))
 
 
@@ -225,4 +246,5 @@ def _spread(
     return int(size)
 
 
-FUNCTIONS = BlockFunctions(_score, _maximize, _read, _read, _sqnorm, _add, _spread)
+FEATURES = Features(_score, _peek, _sqnorm, _add, _spread)
+ORACLES = Oracles(_maximize, _unpack)

@@ -25,8 +25,9 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.errors import InputError
-from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.blocks import Blocks, Seam
 from blockwolfe.problem.workers import Span, Workers, cut
+from blockwolfe.tasks.base import Corners
 
 __all__ = [
     "ActiveSet",
@@ -46,15 +47,17 @@ SHARES = 4
 class ActiveSet(NamedTuple):
     """The corners of all blocks, end to end: block i has rows start[i]:start[i+1].
 
-    Row r has entries begin[r]:begin[r+1]; `slot` counts within the block's parts.
+    Row r has entries begin[r]:begin[r+1] of `code`: the code of an output, or (not `is_coded`) its
+    parts, which may then be those of a mixture of outputs.
     """
 
     start: np.ndarray
     weight: np.ndarray
     loss: np.ndarray
     begin: np.ndarray
-    slot: np.ndarray
+    code: np.ndarray
     value: np.ndarray  # no entries when every value is one
+    is_coded: bool
 
 
 @dataclass(frozen=True)
@@ -128,17 +131,16 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
-def _accumulate(
-    span: Any, functions: Any, data: Any, weight: Any, truth: Any, store: Any, v: Any
-) -> None:
+def _accumulate(span: Any, seam: Seam, weight: Any, truth: Corners, store: Store, v: Any) -> None:
     """V += sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
+    add, data = seam.features.add, seam.data
     for i in range(span[0], span[1]):
         begin, end = truth.start[i], truth.start[i + 1]
         part, value = truth.part[begin:end], truth.value[begin:end]
-        functions.add(data, i, part, value, end - begin, weight[i], v)
+        add(data, i, part, value, end - begin, weight[i], v)
         begin, end = store.start[i], store.start[i] + store.length[i]
         part, value = store.part[begin:end], store.mean[begin:end]
-        functions.add(data, i, part, value, end - begin, -weight[i], v)
+        add(data, i, part, value, end - begin, -weight[i], v)
 
 
 def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> np.ndarray:
@@ -147,9 +149,9 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     Summed in the same few shares whether or not threads share the work: to the same bits.
     """
 
-    def share(span: Span, data: Any, _: Any) -> np.ndarray:
+    def share(span: Span, *_: Any) -> np.ndarray:
         v = np.zeros(blocks.n_features)
-        args = (span, blocks.functions, data, blocks.weight, blocks.truth, store, v)
+        args = (span, blocks.seam, blocks.weight, blocks.truth, store, v)
         call(_accumulate, blocks.kind, *args)
         return v
 
@@ -157,7 +159,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     if workers is not None and workers.has_threads:
         shares = workers.map(share, spans)
     else:
-        shares = [share(span, blocks.data, None) for span in spans]
+        shares = [share(span) for span in spans]
     return functools.reduce(np.add, shares)
 
 

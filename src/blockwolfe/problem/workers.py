@@ -1,9 +1,9 @@
 """Oracle calls of many blocks at one w, on several cores of one machine.
 
 Compiled tasks run in threads (compiled code holds no GIL), each with scratch of its own.
-Python tasks run in processes that hold the task and its data; their answers are put where the
-task's oracle looks first. Either way every block gets the very answer it would get alone, so
-the number of workers never changes a certificate.
+Python tasks run in processes that hold the task and its data; their answers are put into the
+scratch of whoever asks, where the oracle looks first. Either way every block gets the very answer
+it would get alone, so the number of workers never changes a certificate.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
 
+from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError
 from blockwolfe.problem.blocks import Blocks, Work
 from blockwolfe.problem.python_task import PythonOracle
@@ -37,7 +38,7 @@ def check_n_jobs(n_jobs: Any) -> int:
     """The number of workers; None is one, -1 all cores."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+    if not is_integer(n_jobs) or n_jobs == 0:
         raise OptionError(f"n_jobs={n_jobs!r} must be an integer >= 1, -1 for all cores, or None.")
     return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
@@ -50,16 +51,17 @@ class Workers:
         self.has_threads = blocks.is_compiled and n_jobs > 1
         self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
         self._executor: Executor | None = None
-        self._scratch: list[tuple[Any, Work]] = []
+        self._own: list[tuple[Work, Any]] = []  # of each thread
 
     def __enter__(self) -> Workers:
         if self.has_threads:
             self._executor = ThreadPoolExecutor(self.n_jobs - 1)
-            self._scratch = [self.blocks.private() for _ in range(self.n_jobs)]
+            blocks, jobs = self.blocks, range(self.n_jobs)
+            self._own = [(blocks.work(), blocks.scratch()) for _ in jobs]
         elif self._has_processes:
-            oracle = self.blocks.data.without_memory()
+            received = (self.blocks.data,)
             self._executor = ProcessPoolExecutor(
-                self.n_jobs, initializer=_receive, initargs=(oracle,), env=_ONE_THREAD_EACH
+                self.n_jobs, initializer=_receive, initargs=received, env=_ONE_THREAD_EACH
             )
         return self
 
@@ -67,26 +69,26 @@ class Workers:
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
-    def map(self, fill: Callable[[Any, Any, Work], Any], spans: list[Span]) -> list[Any]:
-        """`fill(span, data, work)` of every span: in threads, this one among them."""
+    def map(self, fill: Callable[[Span, Work, Any], Any], spans: list[Span]) -> list[Any]:
+        """`fill(span, work, scratch)` of every span: in threads, this one among them."""
         assert self._executor is not None
         results: list[Any] = [None] * len(spans)
         waiting = iter(list(enumerate(spans)))
 
-        def take(mine: tuple[Any, Work]) -> None:
+        def take(mine: tuple[Work, Any]) -> None:
             for k, span in waiting:  # (one iterator for all threads: each span is taken once)
                 results[k] = fill(span, *mine)
 
-        futures = [self._executor.submit(take, mine) for mine in self._scratch[1:]]
+        futures = [self._executor.submit(take, mine) for mine in self._own[1:]]
         try:
-            take(self._scratch[0])
+            take(self._own[0])
             for future in futures:
                 future.result()
         finally:
             wait(futures)  # after Ctrl-C too: their scratch is handed out again
         return results
 
-    def run(self, n_positions: int, fill: Callable[[Any, Any, Work], int]) -> int:
+    def run(self, n_positions: int, fill: Callable[[Span, Work, Any], int]) -> int:
         """`fill` over all positions, in threads.
 
         Returns the first position at which one of them stopped early, or `n_positions`.
@@ -96,8 +98,8 @@ class Workers:
         early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
         return min(early, default=n_positions)
 
-    def prefetch(self, order: np.ndarray, w: np.ndarray) -> None:
-        """Let processes answer for the blocks of `order` at w, before they are asked."""
+    def prefetch(self, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
+        """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers."""
         if not self._has_processes or self._executor is None or not len(order):
             return
         pieces = [order[a:b] for a, b in cut(len(order), PIECES * self.n_jobs)]
@@ -106,7 +108,7 @@ class Workers:
         except BrokenProcessPool:  # a worker was killed: go on alone
             self._has_processes = False
             return
-        self.blocks.data.put_answers(w, order, [a for piece in answers for a in piece])
+        scratch.put_answers(w, order, [a for piece in answers for a in piece])
 
 
 def cut(n: int, n_pieces: int) -> list[Span]:

@@ -142,7 +142,7 @@ class Solver:
     def _certify(self) -> None:
         began = self.clock()
         certificate = self.engine.certify()
-        if self.run.tally[VIOLATIONS] and not self.run.blocks.has_bounds:
+        if self.run.tally[VIOLATIONS] and not self.run.blocks.bounds_error:
             certificate = certificate.as_estimate()  # caught giving less than a known output
         self.certificate = certificate
         self._seconds_to_certify = self.clock() - began

@@ -99,7 +99,6 @@ def solve(
     if evaluate is not None:
         evaluate(np.zeros(blocks.n_features))  # data that does not fit is refused before any work
     with (
-        problem.lock,
         ProgressLine(limits.max_passes) if verbose else nullcontext() as line,
         Workers(blocks, n_jobs) as workers,
     ):

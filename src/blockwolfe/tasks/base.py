@@ -1,13 +1,23 @@
-"""What a task is: the four-method protocol for Python, the seven functions for compiled code."""
+"""What a task is: the four methods in Python, and the seam to solvers: features and oracles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["BlockFunctions", "CompiledOracle", "Corners", "Task", "TaskBlocks"]
+__all__ = [
+    "Codes",
+    "CompiledOracle",
+    "Corners",
+    "Features",
+    "Oracles",
+    "Task",
+    "TaskBlocks",
+    "oracles_of",
+]
 
 
 @runtime_checkable
@@ -49,32 +59,65 @@ class Task(Protocol):
         """Loss-augmented best output: the oracle."""
 
 
-class BlockFunctions(NamedTuple):
-    """The seam between the loop and a task: *scores in, parts out*.
+class Features(NamedTuple):
+    """How the parts of block i meet w: F_i[:, p] is the feature column of part p.
 
-    Block i has parts; part p has the feature column F_i[:, p]. A corner is a
-    sparse vector z over parts with phi(x_i, y) = F_i z. With theta = F_i^T w:
+    With theta = F_i^T w, indexed by part number:
 
-    * ``score(data, i, w)``: make theta ready for the calls below (may do nothing);
-    * ``maximize(data, i, w, part, value) -> (size, loss)``: the oracle; writes the
-      parts of the corner that maximises L_i + <theta, z>, returns how many, and L_i;
-    * ``read(data, i, w, part, size, out)``: out[s] = theta[part[s]], after ``score``;
-    * ``peek(data, i, w, part, size, out)``: the same without ``score``, for a visit that may do
-      without the oracle;
-    * ``sqnorm(data, i, part, delta, size)``: |F_i delta|^2, parts all different;
+    * ``score(data, i, w, theta)``: theta[p] = <w, F_i[:, p]> for every part p of block i;
+    * ``peek(data, i, w, part, size, theta)``: the same for the listed parts alone,
+      theta[part[s]] = <w, F_i[:, part[s]]>: less work where they are few;
+    * ``sqnorm(data, i, part, delta, size, scratch)``: |F_i delta|^2, parts all different;
     * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta;
     * ``spread(data, i, (part, delta, size, coefficient), image, index, value) -> n``:
       coefficient F_i delta as n pairs with all indices different; `image` (d,) is zero
       before and after. Called only when w is bounded.
+
+    `data` is shared by all threads and never written to; `scratch` belongs to one of them.
     """
 
     score: Any
-    maximize: Any
-    read: Any
     peek: Any
     sqnorm: Any
     add: Any
     spread: Any
+
+
+class Oracles(NamedTuple):
+    """What is known of the outputs of block i, given any scores `theta` of its parts.
+
+    * ``maximize(data, i, theta, scratch, code, value) -> (size, loss, slack)``: writes the code
+      of an output that maximises L_i + <theta, z>, how many entries it has, L_i, and how far
+      the oracle's own bound lies above what it found (0.0 when it is exact);
+    * ``unpack(data, i, code, size, part) -> n``: the parts of an encoded output;
+    * ``marginals`` and ``project``: of the same shape as ``maximize``, or None.
+
+    A code is what is stored of an output: its labels where it is `TaskBlocks.is_coded`, else the
+    list of its parts itself, with a value each.
+    """
+
+    maximize: Any
+    unpack: Any
+    marginals: Any = None
+    project: Any = None
+
+    def offered(self) -> tuple[str, ...]:
+        """Names of the oracles that there are.
+
+        >>> Oracles(maximize=max, unpack=list).offered()
+        ('maximize',)
+        """
+        names = ("maximize", "marginals", "project")
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+
+def oracles_of(task: Any) -> tuple[str, ...]:
+    """Names of the oracles that a task offers; every task maximises.
+
+    >>> oracles_of(object())
+    ('maximize',)
+    """
+    return tuple(getattr(task, "oracles", ("maximize",)))
 
 
 class Corners(NamedTuple):
@@ -85,20 +128,37 @@ class Corners(NamedTuple):
     value: np.ndarray
 
 
-@dataclass(frozen=True)
-class TaskBlocks:
-    """A task's training set as blocks: its functions and the data they read."""
+class Codes(NamedTuple):
+    """One encoded output per block, end to end: block i has entries start[i]:start[i+1].
 
-    functions: BlockFunctions
+    `value` has no entries where outputs are labels: all values are one.
+    """
+
+    start: np.ndarray
+    code: np.ndarray
+    value: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskBlocks:
+    """A task's training set as blocks: its functions, the data they read, the scratch they use."""
+
+    features: Features
+    oracles: Oracles
     data: Any
+    make_scratch: Callable[[], Any]  # scratch of `features` and `oracles` for one more thread
     n_features: int
     n_parts: int  # parts are numbered 0..n_parts-1 in every block
-    corner_size: np.ndarray  # most parts a corner of block i can have
-    truth: Corners
+    corner_size: np.ndarray  # most entries of a code of block i (for Python tasks: seen so far)
+    part_size: np.ndarray  # most parts that an output of block i unpacks to (likewise)
+    truth: Corners  # the true outputs as parts
+    true_codes: Codes  # and encoded
+    code_type: Any = np.int32
+    is_coded: bool = False  # else a code is the list of parts itself
+    is_identity: bool = False  # whether parts are the features themselves: theta is w
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
-    has_bounds: bool = False  # whether its oracle is approximate and leaves slack in `data.slack`
+    bounds_error: bool = False  # whether its oracle is approximate and returns a slack
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
-    scratch: tuple[str, ...] = ()  # fields of `data` that its functions write to
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
 
 

@@ -7,50 +7,53 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut
 from blockwolfe.structures.chain import FORBIDDEN
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.labelling import LabellingTask, refuse_labels
+from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput
 
 __all__ = ["Cut"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by min-cut."""
-    n_parts, n_nodes = part_functions.augment(data, i), data.size[i, 0]
+    n_parts, n_nodes = augment(data, i, theta, scratch.augmented), data.size[i, 0]
     ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
-    unary, pairwise = data.augmented[:n_nodes], data.augmented[n_nodes:n_parts]
+    unary, pairwise = scratch.augmented[:n_nodes], scratch.augmented[n_nodes:n_parts]
     is_exact = True
     for e in range(ends.shape[0]):
         is_exact = is_exact and pairwise[e] <= 0.0
         pairwise[e] = -min(pairwise[e], 0.0)
-    if data.option.shape[0] > 0:
-        must_be_one = data.option[data.columns.node.offset[i] :]
+    if data.required.shape[0] > 0:
+        required = data.required[data.columns.node.offset[i] :]
         for t in range(n_nodes):
-            if must_be_one[t] != 0:
+            if required[t]:
                 unary[t] = -FORBIDDEN
-    labels = data.ints[:n_nodes]
-    cut.maximize_into(unary, pairwise, ends, labels, data.ints[n_nodes:], data.floats)
+    labels = scratch.ints[:n_nodes]
+    cut.maximize_into(unary, pairwise, ends, labels, scratch.ints[n_nodes:], scratch.floats)
     size = 0
     for t in range(n_nodes):
         if labels[t] == 1:
-            part[size], value[size] = t, 1.0
+            code[size], value[size] = t, 1.0
             size += 1
     for e in range(ends.shape[0]):
         if labels[ends[e, 0]] != labels[ends[e, 1]]:
-            part[size], value[size] = n_nodes + e, 1.0
+            code[size], value[size] = n_nodes + e, 1.0
             size += 1
     # the task refuses such a w; whoever comes here past it shall not take the answer for a maximum
-    return size, _loss(data, i, labels) if is_exact else np.nan
+    return size, _loss(data, i, labels) if is_exact else np.nan, 0.0
 
 
 @jit
-def _loss(data: Any, i: int, labels: Any) -> float:
+def _loss(data: PartData, i: int, labels: Any) -> float:
     """Summed over wrong nodes: exactly zero at the truth, which base plus costs need not be."""
     begin, loss = data.cost_start[i], 0.0
     for t in range(data.cost_start[i + 1] - begin):
@@ -90,7 +93,7 @@ class Cut(LabellingTask):
     [['sky', 'sky', 'field'], ['sky']]
     """
 
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
     bounds = {"edge": (0, None)}  # noqa: RUF012 (a constant of the class)
     n_labels = None
 
@@ -123,20 +126,18 @@ class Cut(LabellingTask):
         return given._replace(
             node=given.node._replace(values=2.0 * given.node.values),
             edge=given.edge._replace(values=-given.edge.values),
-            option=np.concatenate([np.zeros(0, np.int64), *(~mask[:, 0] for mask in masks)]).astype(
-                np.int64
-            ),
+            required=np.concatenate([np.zeros(0, np.bool_), *(~mask[:, 0] for mask in masks)]),
         )
 
     def _forbidden(self, X: Any, n_nodes: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
-        """That a node has the second label; that it has not is in `GraphInput.option`."""
+        """That a node has the second label; that it must have it is in `required`."""
         masks = zip(self._allowed(X, n_nodes), n_edges, strict=False)
         parts = [part for mask, n in masks for part in (~mask[:, 1], np.zeros(n, dtype=np.bool_))]
         return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
 
     def _corners(self, Y: Any, given: GraphInput) -> Corners:
         codes, offset = self._codes(Y, given)
-        begin = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
+        begin = offsets(given.n_parts(self.layout_))
         parts = []
         for i, n_nodes in enumerate(given.size[:, 0]):
             y = codes[offset[i] : offset[i + 1]]
@@ -145,7 +146,7 @@ class Cut(LabellingTask):
             is_cut = y[ends[:, 0]] != y[ends[:, 1]]
             part = np.concatenate([np.flatnonzero(y), n_nodes + np.flatnonzero(is_cut)])
             parts.append(part.astype(np.int32))
-        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        start = offsets([len(part) for part in parts])
         return Corners(start, np.concatenate(parts), np.ones(start[-1]))
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
@@ -192,11 +193,11 @@ class Cut(LabellingTask):
 
 def _check_allowed_codes(y: np.ndarray, given: GraphInput, i: int, begin: int) -> None:
     """Refuse labels that graph i, whose parts begin at `begin`, does not allow."""
-    if not len(given.option):
+    if not len(given.required):
         return
     first = int(given.node.offset[i])
     is_never_one = given.forbidden[begin : begin + len(y)]
-    is_never_zero = given.option[first : first + len(y)] != 0
+    is_never_zero = given.required[first : first + len(y)]
     refuse_labels(np.where(y == 1, is_never_one, is_never_zero), i)
 
 

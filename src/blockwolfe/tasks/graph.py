@@ -1,7 +1,7 @@
 """Labels on the nodes of any graph, by a decoder that bounds its error.
 
-The approximate decoder is compiled like that of other tasks on graphs, and leaves the slack of its
-bounds in `data.slack`. The exact one calls a library, so its oracle is one in Python.
+The approximate decoder is compiled like that of other tasks on graphs, and returns the slack of its
+bounds. The exact one calls a library, so its oracle is one in Python.
 """
 
 from __future__ import annotations
@@ -11,13 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.errors import unknown_option
 from blockwolfe.structures import graph, graph_exact
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import TaskBlocks
 from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.part_functions import (
+    Options,
+    PartData,
+    PartScratch,
+    augment,
+    finish,
+    oracles,
+    score,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput
 
 __all__ = ["PairwiseGraph"]
@@ -26,36 +35,37 @@ _DECODERS = ("approximate", "exact")
 
 
 @jit
-def _decode(data: Any, i: int, max_iterations: int, labels: Any) -> float:
-    """Labels of graph i, and a bound on all; leaves its tables in `data.augmented`."""
-    size = part_functions.augment(data, i)
+def _decode(data: PartData, i: int, theta: Any, scratch: PartScratch, labels: Any) -> float:
+    """Labels of graph i, and a bound on all; leaves its tables in `scratch.augmented`."""
+    size = augment(data, i, theta, scratch.augmented)
     n_labels = data.columns.n_node_labels
     n_unary = data.size[i, 0] * n_labels
     ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
-    unary, pairwise = data.augmented[:n_unary], data.augmented[n_unary:size]
-    ints, floats = data.ints[data.size[i, 0] :], data.floats  # (labels come first)
-    return float(
-        graph.maximize_into(unary, pairwise, ends, n_labels, max_iterations, labels, ints, floats)
-    )
+    unary, pairwise = scratch.augmented[:n_unary], scratch.augmented[n_unary:size]
+    ints, floats = scratch.ints[data.size[i, 0] :], scratch.floats  # (labels come first)
+    most = data.options.max_iterations
+    return float(graph.maximize_into(unary, pairwise, ends, n_labels, most, labels, ints, floats))
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """Loss-augmented decoding; how far its bound is above it goes into `data.slack`."""
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """Loss-augmented decoding; its slack is how far its bound is above it."""
     n_nodes, n_labels = data.size[i, 0], data.columns.n_node_labels
-    labels = data.ints[:n_nodes]
+    labels = scratch.ints[:n_nodes]
     n_edges, n_unary, table = 0, n_nodes * n_labels, n_labels * n_labels
-    upper, own = _decode(data, i, data.option[0], labels), 0.0
+    upper, own = _decode(data, i, theta, scratch, labels), 0.0
     for t in range(n_nodes):
-        part[t] = t * n_labels + labels[t]
+        code[t] = t * n_labels + labels[t]
     for e in range(data.columns.edge.offset[i], data.columns.edge.offset[i + 1]):
         pair = labels[data.ends[e, 0]] * n_labels + labels[data.ends[e, 1]]
-        part[n_nodes + n_edges] = n_unary + n_edges * table + pair
+        code[n_nodes + n_edges] = n_unary + n_edges * table + pair
         n_edges += 1
     for s in range(n_nodes + n_edges):
-        own += data.augmented[part[s]]
-    data.slack[i] = max(upper - own, 0.0)
-    return part_functions.finish(data, i, part, n_nodes + n_edges, value)
+        own += scratch.augmented[code[s]]
+    size, loss, _ = finish(data, i, code, n_nodes + n_edges, value)
+    return size, loss, max(upper - own, 0.0)
 
 
 class PairwiseGraph(LabellingTask):
@@ -88,7 +98,7 @@ class PairwiseGraph(LabellingTask):
     """
 
     exact = False
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
 
     def __init__(
         self,
@@ -113,9 +123,7 @@ class PairwiseGraph(LabellingTask):
             raise unknown_option("decoder", self.decoder, _DECODERS)
         if self.decoder == "exact":
             graph_exact.toulbar2()  # (its absence is told before any work)
-        count = self.max_iterations
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise OptionError(f"max_iterations={count!r} must be an integer >= 1.")
+        check_integer("max_iterations", self.max_iterations, 1)
         super().fit(X, Y)
         return self
 
@@ -123,7 +131,7 @@ class PairwiseGraph(LabellingTask):
         """The training set for the compiled loop; None for the exact decoder."""
         if self.decoder == "exact":
             return None
-        return replace(super().compiled(X, Y), has_bounds=True)
+        return replace(super().compiled(X, Y), bounds_error=True)
 
     def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
         n_nodes = int(given.size[:, 0].max())
@@ -131,29 +139,32 @@ class PairwiseGraph(LabellingTask):
         n_ints, n_floats = graph.n_scratch(n_nodes, n_edges, len(self.classes_))
         return n_ints + n_nodes, n_floats
 
-    def _option(self) -> list[int]:
-        return [int(self.max_iterations)]
+    def _structure_options(self) -> Options:
+        return Options(max_iterations=int(self.max_iterations))
 
     def _bounded(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[tuple[Any, float]]:
         """For each graph the labels that were found and a bound on all others."""
         w = checked_w(w, self.n_features)
-        data = self._data(given, costs, needs_buffer=False)
+        data, scratch = self._data(given, costs), self._make_scratch(given, is_training=False)
+        theta = np.zeros(len(scratch.augmented))
         answers: list[tuple[Any, float]] = []
         for i, n_nodes in enumerate(given.size[:, 0]):
             codes = np.zeros(n_nodes, dtype=np.int64)
-            part_functions.score(data, i, w)
-            upper = _decode(data, i, int(self.max_iterations), codes)
+            score(data, i, w, theta)
+            upper = _decode(data, i, theta, scratch, codes)
             if self.decoder == "exact":
-                codes, upper = self._settled(data, i, codes, upper)
+                codes, upper = self._settled(data, scratch.augmented, i, codes, upper)
             answers.append((self.classes_[codes], float(upper)))
         return answers
 
-    def _settled(self, data: Any, i: int, codes: np.ndarray, upper: float) -> tuple[Any, float]:
+    def _settled(
+        self, data: PartData, augmented: np.ndarray, i: int, codes: np.ndarray, upper: float
+    ) -> tuple[Any, float]:
         n_labels, n_nodes = len(self.classes_), len(codes)
         ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
         n_unary = n_nodes * n_labels
-        unary = data.augmented[:n_unary].reshape(n_nodes, n_labels)
-        pairwise = data.augmented[n_unary : n_unary + len(ends) * n_labels**2]
+        unary = augmented[:n_unary].reshape(n_nodes, n_labels)
+        pairwise = augmented[n_unary : n_unary + len(ends) * n_labels**2]
         tables = (unary, pairwise.reshape(-1, n_labels, n_labels), ends)
         return graph_exact.settle(*tables, codes, upper)
 

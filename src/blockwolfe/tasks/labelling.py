@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
@@ -133,13 +134,13 @@ class LabellingTask(PartTask):
             edges = len(y) * n_labels + np.arange(len(ends)) * n_labels**2 + pair
             parts.append(np.concatenate([nodes, edges]).astype(np.int32))
         self._check_allowed(parts, given)
-        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        start = offsets([len(part) for part in parts])
         return Corners(start, np.concatenate(parts), np.ones(start[-1]))
 
     def _check_allowed(self, parts: list[np.ndarray], given: GraphInput) -> None:
         if not len(given.forbidden):
             return
-        start = np.concatenate([[0], np.cumsum(given.n_parts(self.layout_))])
+        start = offsets(given.n_parts(self.layout_))
         for i, part in enumerate(parts):
             is_bad = given.forbidden[start[i] + part]
             refuse_labels(is_bad, i)

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.checks import is_integer, is_real
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets
 from blockwolfe.data.links import Alignment, Links, read_pairs
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import augmenting_paths, matching
 from blockwolfe.structures.links import all_links
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.inputs import check_flags
 from blockwolfe.tasks.link_inputs import no_nodes, read_links
+from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["Alignment", "Links", "Matching"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by shortest augmenting paths."""
-    size = part_functions.augment(data, i)
+    size = augment(data, i, theta, scratch.augmented)
     n_source, n_target = data.size[i, 0], data.size[i, 1]
     n_nodes = n_source + n_target
-    capacity, ints = data.ints[:n_nodes], data.ints[n_nodes:]
+    capacity, ints = scratch.ints[:n_nodes], scratch.ints[n_nodes:]
     for t in range(n_nodes):
-        capacity[t] = data.option[0] if t < n_source else data.option[1]
+        is_source = t < n_source
+        capacity[t] = data.options.source_capacity if is_source else data.options.target_capacity
     ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
-    scores = data.augmented[:size]
-    found = matching.maximize_into(scores, ends, capacity, n_source, part, ints, data.floats)
-    return part_functions.finish(data, i, part, found, value)
+    scores = scratch.augmented[:size]
+    found = matching.maximize_into(scores, ends, capacity, n_source, code, ints, scratch.floats)
+    return finish(data, i, code, found, value)
 
 
 class _Truth(NamedTuple):
@@ -72,7 +76,7 @@ class Matching(PartTask):
     [[[0, 0], [1, 1]], []]
     """
 
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
 
     def __init__(
         self,
@@ -95,7 +99,7 @@ class Matching(PartTask):
 
     def fit(self, X: Any, Y: Any) -> Matching:
         """Check options and learn the number of features; trains nothing."""
-        self._option()
+        self._capacities()
         self._check_costs()
         check_flags(self, "normalize", "project_truth", "bias")
         width = read_links(X, self.bias).width
@@ -113,17 +117,19 @@ class Matching(PartTask):
     def _check_costs(self) -> None:
         for name in ("miss_cost", "wrong_cost", "possible_cost"):
             value = getattr(self, name)
-            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not is_number or not 0 <= value < np.inf:
+            if not is_real(value) or not 0 <= value < np.inf:
                 raise OptionError(f"{name}={value!r} must be a finite number >= 0.")
 
-    def _option(self) -> list[int]:
+    def _structure_options(self) -> Options:
+        sources, targets = self._capacities()
+        return Options(source_capacity=sources, target_capacity=targets)
+
+    def _capacities(self) -> list[int]:
         """Capacities of sources and of targets."""
         is_pair = isinstance(self.capacity, (tuple, list)) and len(self.capacity) == 2
         sides = self.capacity if is_pair else (self.capacity, self.capacity)
         for side in sides:
-            is_count = isinstance(side, numbers.Integral) and not isinstance(side, bool)
-            if not is_count or side < 1:
+            if not is_integer(side) or side < 1:
                 raise OptionError(
                     f"capacity={self.capacity!r} must be an integer >= 1, or a pair of them for "
                     "sources and targets."
@@ -152,7 +158,7 @@ class Matching(PartTask):
         if not self.project_truth or not len(sure):
             return _Truth(sure, possible)
         shape = tuple((sure.max(axis=0) + 1).tolist())
-        kept = matching.maximize(np.ones(len(sure)), sure, shape, tuple(self._option()))
+        kept = matching.maximize(np.ones(len(sure)), sure, shape, tuple(self._capacities()))
         return _Truth(kept, np.concatenate([possible, _without(sure, kept)]))
 
     def _truths(self, Y: Any, given: GraphInput) -> list[_Truth]:
@@ -164,13 +170,13 @@ class Matching(PartTask):
         parts = [
             self._true_parts(truth.sure, given, i) for i, truth in enumerate(self._truths(Y, given))
         ]
-        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        start = offsets([len(part) for part in parts])
         return Corners(start, np.concatenate(parts).astype(np.int32), np.ones(start[-1]))
 
     def _true_parts(self, sure: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
         shape = given.size[i]
         for side, (word, capacity) in enumerate(
-            zip(("source", "target"), self._option(), strict=True)
+            zip(("source", "target"), self._capacities(), strict=True)
         ):
             load = np.bincount(sure[:, side], minlength=1)
             if load.max() > capacity:
@@ -232,7 +238,7 @@ class Matching(PartTask):
     # -- sizes, and checks on small problems ---------------------------------------------------
 
     def _corner_size(self, given: GraphInput) -> np.ndarray:
-        most = (given.size * self._option()).min(axis=1)
+        most = (given.size * self._capacities()).min(axis=1)
         return np.minimum(most, np.diff(given.edge.offset))
 
     def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
@@ -244,14 +250,14 @@ class Matching(PartTask):
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every feasible set of links, for checks on small problems."""
         links = _candidates(x)
-        for choice in matching.enumerate_outputs(links, x.shape, tuple(self._option())):
+        for choice in matching.enumerate_outputs(links, x.shape, tuple(self._capacities())):
             yield links[list(choice)]
 
     def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
         """The best links under random scores."""
         links = _candidates(x)
         scores = rng.normal(size=len(links))
-        return matching.maximize(scores, links, x.shape, tuple(self._option()))
+        return matching.maximize(scores, links, x.shape, tuple(self._capacities()))
 
 
 def _candidates(x: Links) -> np.ndarray:

@@ -13,12 +13,20 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut, subset, tree
-from blockwolfe.tasks import part_functions
-from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
+from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
 from blockwolfe.tasks.inputs import check_flags, table_tokens, tokens_of
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
 from blockwolfe.tasks.label_sets import label_table, miss_weights, set_classes
 from blockwolfe.tasks.losses import ZeroOne, as_loss
+from blockwolfe.tasks.part_functions import (
+    FEATURES,
+    Options,
+    PartData,
+    PartScratch,
+    augment,
+    finish,
+    oracles,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["Multilabel"]
@@ -29,83 +37,92 @@ __all__ = ["Multilabel"]
 
 
 @jit
-def _finish(data: Any, i: int, chosen: Any, part: Any, value: Any) -> tuple[int, float]:
+def _finish(data: PartData, i: int, chosen: Any, code: Any, value: Any) -> tuple[int, float, float]:
     """The parts of a set of labels."""
     n_labels, size = data.columns.n_node_labels, 0
     for label in range(n_labels):
         if chosen[label]:
-            part[size] = label
+            code[size] = label
             size += 1
     for e in range(data.ends.shape[0]):
         if chosen[data.ends[e, 0]] and chosen[data.ends[e, 1]]:
-            part[size] = n_labels + e
+            code[size] = n_labels + e
             size += 1
-    return part_functions.finish(data, i, part, size, value)
+    return finish(data, i, code, size, value)
 
 
 @jit
-def maximize_alone(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize_alone(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding without pairs: the labels with a score above zero."""
-    part_functions.augment(data, i)
+    augment(data, i, theta, scratch.augmented)
     n_labels = data.columns.n_node_labels
     for label in range(n_labels):
-        data.ints[label] = data.augmented[label] > 0.0
-    return _finish(data, i, data.ints[:n_labels], part, value)
+        scratch.ints[label] = scratch.augmented[label] > 0.0
+    return _finish(data, i, scratch.ints[:n_labels], code, value)
 
 
 @jit
-def maximize_tree(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize_tree(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by max-sum, where pairs form a forest."""
-    part_functions.augment(data, i)
+    augment(data, i, theta, scratch.augmented)
     n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
     # As the general structure wants it: what is off scores zero. Other entries of tables stay zero.
-    unary, pairwise = data.floats[: 2 * n_labels], data.floats[2 * n_labels :][: 4 * n_pairs]
+    unary = scratch.floats[: 2 * n_labels]
+    pairwise = scratch.floats[2 * n_labels :][: 4 * n_pairs]
     for label in range(n_labels):
-        unary[2 * label], unary[2 * label + 1] = 0.0, data.augmented[label]
+        unary[2 * label], unary[2 * label + 1] = 0.0, scratch.augmented[label]
     for e in range(n_pairs):
-        pairwise[4 * e + 3] = data.augmented[n_labels + e]
-    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
-    floats = data.floats[2 * n_labels + 4 * n_pairs :]
+        pairwise[4 * e + 3] = scratch.augmented[n_labels + e]
+    chosen, ints = scratch.ints[:n_labels], scratch.ints[n_labels:]
+    floats = scratch.floats[2 * n_labels + 4 * n_pairs :]
     tree.maximize_into(unary, pairwise, data.ends, 2, chosen, ints, floats)
-    return _finish(data, i, chosen, part, value)
+    return _finish(data, i, chosen, code, value)
 
 
 @jit
-def maximize_cut(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize_cut(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by min-cut, where all pairs attract.
 
     Since p z_a z_b = p/2 (z_a + z_b - [z_a != z_b]).
     """
-    size = part_functions.augment(data, i)
+    size = augment(data, i, theta, scratch.augmented)
     n_labels = data.columns.n_node_labels
-    unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
+    unary, pairwise = scratch.augmented[:n_labels], scratch.augmented[n_labels:size]
     is_exact = True
     for e in range(data.ends.shape[0]):
         is_exact = is_exact and pairwise[e] >= 0.0
         pairwise[e] = 0.5 * max(pairwise[e], 0.0)
         unary[data.ends[e, 0]] += pairwise[e]
         unary[data.ends[e, 1]] += pairwise[e]
-    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
-    cut.maximize_into(unary, pairwise, data.ends, chosen, ints, data.floats)
-    found, loss = _finish(data, i, chosen, part, value)
+    chosen, ints = scratch.ints[:n_labels], scratch.ints[n_labels:]
+    cut.maximize_into(unary, pairwise, data.ends, chosen, ints, scratch.floats)
+    found, loss, _ = _finish(data, i, chosen, code, value)
     # the task refuses such a w; whoever comes here past it shall not take the answer for a maximum
-    return found, loss if is_exact else np.nan
+    return found, loss if is_exact else np.nan, 0.0
 
 
 @jit
-def maximize_any(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """Loss-augmented decoding by branch and bound, or by climbing (option 0)."""
-    size = part_functions.augment(data, i)
+def maximize_any(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """Loss-augmented decoding by branch and bound, or by climbing."""
+    size = augment(data, i, theta, scratch.augmented)
     n_labels = data.columns.n_node_labels
-    chosen, ints = data.ints[:n_labels], data.ints[n_labels:]
-    unary, pairwise = data.augmented[:n_labels], data.augmented[n_labels:size]
-    is_exact = data.option[0] == 1
-    subset.maximize_into(unary, pairwise, data.ends, is_exact, chosen, ints, data.floats)
-    return _finish(data, i, chosen, part, value)
+    chosen, ints = scratch.ints[:n_labels], scratch.ints[n_labels:]
+    unary, pairwise = scratch.augmented[:n_labels], scratch.augmented[n_labels:size]
+    is_exact = data.options.is_exact == 1
+    subset.maximize_into(unary, pairwise, data.ends, is_exact, chosen, ints, scratch.floats)
+    return _finish(data, i, chosen, code, value)
 
 
 @jit
-def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
+def sqnorm(data: PartData, i: int, part: Any, delta: Any, size: int, scratch: PartScratch) -> float:
     """|F delta|^2: parts share no weights, and each has the features of the node or of the edge."""
     n_labels = data.columns.n_node_labels
     of_labels, of_pairs = 0.0, 0.0
@@ -120,22 +137,18 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
 
 
 @jit(inline="always")
-def _square(rows: Any, i: int) -> float:
+def _square(rows: Tokens, i: int) -> float:
     total = 0.0
     for e in range(rows.indptr[i], rows.indptr[i + 1]):
         total += rows.values[e] * rows.values[e]
     return total
 
 
-def _functions(maximize: Any) -> BlockFunctions:
-    return part_functions.functions(maximize)._replace(sqnorm=sqnorm)
-
-
 _ORACLES = {
-    "alone": _functions(maximize_alone),
-    "tree": _functions(maximize_tree),
-    "cut": _functions(maximize_cut),
-    "any": _functions(maximize_any),
+    "alone": oracles(maximize_alone),
+    "tree": oracles(maximize_tree),
+    "cut": oracles(maximize_cut),
+    "any": oracles(maximize_any),
 }
 
 
@@ -155,8 +168,8 @@ class Multilabel(PartTask):
         labels that occur where Y has sets.
     task_loss : "hamming" (the share of wrong entries), `Hamming(normalize=False)` for their number,
         or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]. `class_weight` is a dict from label to
-        the cost of missing it, or "balanced": as many times dearer as the label is rarer on
-        than off.
+        the cost of missing it, or "balanced": as many times more expensive as the label is
+        rarer on than off.
     bias : a weight per label that does not depend on x (regularised like the others).
     pair_features : "constant", one weight a pair; or "x", a weight a pair and feature.
     attractive : keeps the weights of pairs >= 0 (with "x", X must be >= 0 too).
@@ -172,6 +185,8 @@ class Multilabel(PartTask):
            [1, 1]])
     """
 
+    block_features = FEATURES._replace(sqnorm=sqnorm)
+    oracles = ("maximize",)  # (by whichever oracle fits the pairs)
     learned = ("classes_", "cost_", "pairs_")
 
     def __init__(
@@ -253,8 +268,8 @@ class Multilabel(PartTask):
             )
 
     @property
-    def functions(self) -> BlockFunctions:  # type: ignore[override]  # (as fitted)
-        """What the loop calls."""
+    def block_oracles(self) -> Oracles:  # type: ignore[override]  # (as fitted)
+        """What solvers ask."""
         return _ORACLES[self.oracle_]
 
     @property
@@ -355,8 +370,8 @@ class Multilabel(PartTask):
         n_ints, n_floats = subset.n_scratch(n_labels)
         return n_ints + n_labels, n_floats
 
-    def _option(self) -> list[int]:
-        return [int(self.exact)]
+    def _structure_options(self) -> Options:
+        return Options(is_exact=int(self.exact))
 
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""

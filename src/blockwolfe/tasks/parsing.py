@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import is_integer
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets, starts
 from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import spanning_tree
 from blockwolfe.structures.checks import integer_pairs
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.inputs import n_positions, sequence_tokens
 from blockwolfe.tasks.link_inputs import no_nodes
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
+from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["SpanningTree"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding: the scores of arcs as a matrix, then the best tree."""
-    size = part_functions.augment(data, i)
+    size = augment(data, i, theta, scratch.augmented)
     n_words = data.size[i, 0]
     n = n_words + 1
-    weight, level, enters = data.floats[: n * n], data.ints[: n * n], data.ints[n * n : 2 * n * n]
-    heads, ints = data.ints[2 * n * n : 2 * n * n + n], data.ints[2 * n * n + n :]
+    weight, level = scratch.floats[: n * n], scratch.ints[: n * n]
+    enters, heads = scratch.ints[n * n : 2 * n * n], scratch.ints[2 * n * n : 2 * n * n + n]
+    ints = scratch.ints[2 * n * n + n :]
     for at in range(n * n):
         weight[at], level[at] = 0.0, ABSENT
     ends, begin = data.ends, data.columns.edge.offset[i]
     for a in range(size):
         h, c = ends[begin + a, 0], ends[begin + a, 1]
-        weight[c * n + h] = data.augmented[a]
+        weight[c * n + h] = scratch.augmented[a]
         level[c * n + h] = OF_ROOT if h == 0 else 0
     spanning_tree.maximize_into(weight, level, enters, heads, ints)
     for a in range(size):
         h, c = ends[begin + a, 0], ends[begin + a, 1]
         if heads[c] == h:
-            part[c - 1] = a
-    return part_functions.finish(data, i, part, n_words, value)
+            code[c - 1] = a
+    return finish(data, i, code, n_words, value)
 
 
 class SpanningTree(PartTask):
@@ -68,7 +72,7 @@ class SpanningTree(PartTask):
     [[2, 3, 0]]
     """
 
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
     learned = ("keys_", "tags_", "reach_")
     vectorizer_: ArcVectorizer | None
 
@@ -150,12 +154,12 @@ class SpanningTree(PartTask):
                     f"candidate arcs of X[{i}]; add it (or, on words, set prune=False)."
                 )
             parts.append(part)
-        start = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
+        start = offsets(n_words)
         return Corners(start, np.concatenate(parts), np.ones(start[-1]))
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
         n_words, offset = given.size[:, 0], given.edge.offset
-        first = np.repeat(np.cumsum(n_words) - n_words, np.diff(offset))  # word of each arc
+        first = np.repeat(starts(n_words), np.diff(offset))  # word of each arc
         truth = np.concatenate(_check_trees(Y, n_words))[first + given.ends[:, 1] - 1]
         scale = np.asarray(self.loss_.scale(n_words), dtype=np.float64)
         cost = (given.ends[:, 0] != truth) * np.repeat(scale, np.diff(offset))
@@ -208,7 +212,7 @@ def _has_arcs(X: Sequence[Any]) -> bool:
             "Arcs for all sentences, or lists of words for all."
         )
     for i, x in enumerate(X if has_arcs[0] else ()):
-        if isinstance(x.n_words, bool) or not isinstance(x.n_words, numbers.Integral):
+        if not is_integer(x.n_words):
             raise InputError(f"X[{i}].n_words is {x.n_words!r}; expected an integer.")
     return has_arcs[0]
 

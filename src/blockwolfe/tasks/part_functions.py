@@ -1,7 +1,7 @@
-"""The `BlockFunctions` of tasks on graphs, all but the oracle itself.
+"""Features of tasks on graphs, and what all their oracles share.
 
-Every such task has the same type of data, so the loop is compiled once for all of them. An
-oracle is three lines: `augment`, the structure's own maximum, and `finish`.
+Every such task has the same type of data and of scratch, so the loop is compiled once for all of
+them. An oracle is three lines: `augment`, the structure's own maximum, and `finish`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,33 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.features import columns as cols
 from blockwolfe.features.columns import Columns
 from blockwolfe.structures.chain import FORBIDDEN
-from blockwolfe.tasks.base import BlockFunctions
+from blockwolfe.tasks.base import Corners, Features, Oracles
+from blockwolfe.tasks.identity_functions import copy_parts
+
+__all__ = [
+    "FEATURES",
+    "Options",
+    "PartData",
+    "PartScratch",
+    "answer_all",
+    "augment",
+    "finish",
+    "oracles",
+]
+
+
+class Options(NamedTuple):
+    """What structures need to know besides scores; each reads what concerns it."""
+
+    max_iterations: int = 0  # of message passing
+    is_exact: int = 1  # whether a search shall be exact (1) or may climb (0)
+    longest: int = 0  # positions of the longest segment
+    source_capacity: int = 0  # most links of a source
+    target_capacity: int = 0  # most links of a target
 
 
 class PartData(NamedTuple):
-    """Training graphs, their losses, and scratch for one thread.
+    """Training graphs and their losses.
 
     The loss of a corner z of block i is base[i] + <cost of block i, z>; parts beyond the costs
     of a block cost nothing.
@@ -32,80 +54,76 @@ class PartData(NamedTuple):
     base: np.ndarray
     forbidden: np.ndarray  # bool of every part, end to end; or no entries when none is
     forbidden_start: np.ndarray
-    option: np.ndarray  # int64: what else a structure needs to know
-    slack: np.ndarray  # (n,): written by oracles that bound their error (`TaskBlocks.has_bounds`)
-    theta: np.ndarray  # scratch (n_parts,): scores
-    augmented: np.ndarray  # scratch (n_parts,): scores plus costs
-    buffer: np.ndarray  # scratch (d,); zero at rest
-    ints: np.ndarray  # scratch of the structure (int64)
-    floats: np.ndarray  # scratch of the structure (float64)
+    required: np.ndarray  # bool of every node: its part must be chosen; or no entries (cuts)
+    options: Options
 
 
-SCRATCH = ("theta", "augmented", "buffer", "ints", "floats")
+class PartScratch(NamedTuple):
+    """What one thread needs."""
+
+    augmented: np.ndarray  # (n_parts,): scores plus costs
+    buffer: np.ndarray  # (d,); zero at rest
+    ints: np.ndarray  # of the structure (int64)
+    floats: np.ndarray  # of the structure (float64)
 
 
 @jit
-def score(data: Any, i: int, w: Any) -> None:
+def score(data: PartData, i: int, w: Any, theta: Any) -> None:
     """Theta of every part."""
-    cols.score(data.columns, i, w, data.theta)
+    cols.score(data.columns, i, w, theta)
 
 
 @jit
-def augment(data: Any, i: int) -> int:
-    """Fill `data.augmented` with theta plus costs, `FORBIDDEN` where forbidden; how many parts."""
+def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
+    """Fill `augmented` with theta plus costs, `FORBIDDEN` where forbidden; how many parts."""
     size = cols.n_parts(data.columns, i)
     for p in range(size):
-        data.augmented[p] = data.theta[p]
+        augmented[p] = theta[p]
     begin = data.cost_start[i]
     for p in range(data.cost_start[i + 1] - begin):
-        data.augmented[p] += data.cost[begin + p]
+        augmented[p] += data.cost[begin + p]
     if data.forbidden.shape[0] > 0:
         begin = data.forbidden_start[i]
         for p in range(data.forbidden_start[i + 1] - begin):
             if data.forbidden[begin + p]:
-                data.augmented[p] = FORBIDDEN
+                augmented[p] = FORBIDDEN
     return size
 
 
 @jit
-def finish(data: Any, i: int, part: Any, size: int, value: Any) -> tuple[int, float]:
-    """Values of one for the parts of a corner, how many there are, and its loss."""
+def finish(data: PartData, i: int, part: Any, size: int, value: Any) -> tuple[int, float, float]:
+    """Values of one for the parts of a corner; how many there are, its loss, and no slack."""
     begin, n_costs = data.cost_start[i], data.cost_start[i + 1] - data.cost_start[i]
     loss = data.base[i]
     for s in range(size):
         value[s] = 1.0
         if part[s] < n_costs:
             loss += data.cost[begin + part[s]]
-    return size, max(loss, 0.0)  # (below zero is rounding)
+    return size, max(loss, 0.0), 0.0  # (below zero is rounding)
 
 
 @jit
-def read(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
-    """Scores of some parts, after `score`."""
-    for s in range(size):
-        out[s] = data.theta[part[s]]
-
-
-@jit
-def peek(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
+def peek(data: PartData, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
     """Scores of some parts straight from w."""
-    cols.score_parts(data.columns, i, w, part, size, out)
+    cols.score_parts(data.columns, i, w, part, size, theta)
 
 
 @jit
-def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
+def sqnorm(data: PartData, i: int, part: Any, delta: Any, size: int, scratch: PartScratch) -> float:
     """|F delta|^2."""
-    return float(cols.sqnorm(data.columns, i, part, delta, size, data.buffer))
+    return float(cols.sqnorm(data.columns, i, part, delta, size, scratch.buffer))
 
 
 @jit
-def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
+def add(
+    data: PartData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
     """Out += coefficient F delta."""
     cols.add_parts(data.columns, i, part, delta, size, coefficient, out)
 
 
 @jit
-def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
+def spread(data: PartData, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
     """Coefficient F delta as pairs: formed in `image`, then taken out of it."""
     part, delta, size, coefficient = moved
     cols.add_parts(data.columns, i, part, delta, size, coefficient, image)
@@ -113,15 +131,26 @@ def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) ->
 
 
 @jit
-def answer_all(maximize: Any, data: Any, w: Any, corners: Any, size: Any) -> None:
+def answer_all(
+    maximize: Any,
+    data: PartData,
+    w: Any,
+    theta: Any,
+    scratch: PartScratch,
+    corners: Corners,
+    size: Any,
+) -> None:
     """The oracle's corner of every block; corner i has size[i] parts from corners.start[i] on."""
     for i in range(size.shape[0]):
         begin, end = corners.start[i], corners.start[i + 1]
-        score(data, i, w)
-        found = maximize(data, i, w, corners.part[begin:end], corners.value[begin:end])
-        size[i] = found[0]
+        score(data, i, w, theta)
+        part, value = corners.part[begin:end], corners.value[begin:end]
+        size[i], _, _ = maximize(data, i, theta, scratch, part, value)
 
 
-def functions(maximize: Any) -> BlockFunctions:
-    """The seven functions around one structure's oracle."""
-    return BlockFunctions(score, maximize, read, peek, sqnorm, add, spread)
+FEATURES = Features(score, peek, sqnorm, add, spread)
+
+
+def oracles(maximize: Any) -> Oracles:
+    """Around one structure's oracle; a code is the list of parts."""
+    return Oracles(maximize, copy_parts)

@@ -6,23 +6,23 @@ its oracle works on `PartData` (see `part_functions`). Everything else is here.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof, types
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import Piece, announced_compilation
+from blockwolfe.base.ragged import offsets
 from blockwolfe.features.columns import Columns, add_parts
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
-from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
 from blockwolfe.tasks.inputs import checked_w
-from blockwolfe.tasks.part_functions import PartData
+from blockwolfe.tasks.part_functions import Options, PartData, PartScratch
+from blockwolfe.tasks.pieces import maximize_signature
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
-
-_VECTOR, _PARTS = types.float64[::1], types.int32[::1]
 
 
 class GraphInput(NamedTuple):
@@ -33,7 +33,7 @@ class GraphInput(NamedTuple):
     ends: np.ndarray  # (edges, 2), numbered within each graph
     size: np.ndarray  # (n, 2): nodes; of a matching, on either side
     forbidden: np.ndarray  # bool of every part of every graph, end to end; empty when none is
-    option: np.ndarray = np.zeros(0, dtype=np.int64)  # what else a structure needs to know of them
+    required: np.ndarray = np.zeros(0, dtype=np.bool_)  # nodes whose part must be chosen (cuts)
 
     def n_parts(self, layout: PartLayout) -> np.ndarray:
         """How many parts each graph has."""
@@ -83,7 +83,8 @@ class PartTask(BaseEstimator):
     """Base class; `fit` of a subclass sets `layout_` and ends with `return self`."""
 
     exact = True
-    functions: BlockFunctions  # `part_functions.functions(maximize)` of the subclass
+    block_features: Features = part_functions.FEATURES
+    block_oracles: Oracles  # `part_functions.oracles(maximize)` of the subclass
     layout_: PartLayout
     # Learned attributes besides `layout_` (arrays, or what numpy makes one of): a model file
     # keeps them.
@@ -130,9 +131,9 @@ class PartTask(BaseEstimator):
         """How many integers and floats the structure needs as scratch."""
         return 0, 0
 
-    def _option(self) -> list[int]:
-        """What else the structure needs to know, before what it needs to know of the graphs."""
-        return []
+    def _structure_options(self) -> Options:
+        """What else the structure needs to know."""
+        return Options()
 
     # -- compiled form -----------------------------------------------------------------
 
@@ -147,11 +148,12 @@ class PartTask(BaseEstimator):
         base = self.layout_.edge_base
         return {"node": slice(0, base), "edge": slice(base, self.layout_.n_weights)}
 
-    def _data(self, given: GraphInput, costs: Costs, needs_buffer: bool) -> PartData:
-        n_parts = given.n_parts(self.layout_)
-        n_ints, n_floats = self._scratch_size(given)
-        start = np.concatenate([[0], np.cumsum(n_parts)]).astype(np.int64)
-        largest = max(1, int(n_parts.max()))
+    @property
+    def oracles(self) -> tuple[str, ...]:
+        """What can be asked of its outputs."""
+        return self.block_oracles.offered()
+
+    def _data(self, given: GraphInput, costs: Costs) -> PartData:
         return PartData(
             columns=self.layout_.columns(given.node, given.edge),
             ends=given.ends,
@@ -160,12 +162,21 @@ class PartTask(BaseEstimator):
             cost_start=costs.start,
             base=costs.base,
             forbidden=given.forbidden,
-            forbidden_start=start,
-            option=np.concatenate([np.array(self._option(), dtype=np.int64), given.option]),
-            slack=np.zeros(len(given.size)),
-            theta=np.zeros(largest),
-            augmented=np.zeros(largest),
-            buffer=np.zeros(self.n_features if needs_buffer else 0),
+            forbidden_start=offsets(given.n_parts(self.layout_)),
+            required=given.required,
+            options=self._structure_options(),
+        )
+
+    def _most_parts(self, given: GraphInput) -> int:
+        """Parts of the largest graph."""
+        return max(1, int(given.n_parts(self.layout_).max()))
+
+    def _make_scratch(self, given: GraphInput, is_training: bool) -> PartScratch:
+        """For one thread; lengths of directions are asked for in training alone."""
+        n_ints, n_floats = self._scratch_size(given)
+        return PartScratch(
+            augmented=np.zeros(self._most_parts(given)),
+            buffer=np.zeros(self.n_features if is_training else 0),
             ints=np.zeros(n_ints, dtype=np.int64),
             floats=np.zeros(n_floats),
         )
@@ -174,16 +185,19 @@ class PartTask(BaseEstimator):
         """The training set for the compiled loop."""
         given = self._read(X)
         truth, costs = self._corners(Y, given), self._costs(Y, given)
-        data = self._data(given, costs, needs_buffer=True)
+        data, most = self._data(given, costs), np.maximum(self._corner_size(given), 1)
         return TaskBlocks(
-            functions=self.functions,
+            features=self.block_features,
+            oracles=self.block_oracles,
             data=data,
+            make_scratch=functools.partial(self._make_scratch, given, is_training=True),
             n_features=self.n_features,
-            n_parts=len(data.theta),
-            corner_size=np.maximum(self._corner_size(given), 1),
+            n_parts=self._most_parts(given),
+            corner_size=most,
+            part_size=most,
             truth=truth,
+            true_codes=Codes(*truth),
             is_unit=True,
-            scratch=part_functions.SCRATCH,
             identity=(
                 *given.node,
                 *given.edge,
@@ -191,7 +205,8 @@ class PartTask(BaseEstimator):
                 given.size,
                 *costs,
                 given.forbidden,
-                data.option,
+                given.required,
+                np.array(data.options),
                 np.array(self.layout_),
             ),
         )
@@ -206,13 +221,13 @@ class PartTask(BaseEstimator):
     def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
         """The oracle's outputs at w."""
         w = checked_w(w, self.n_features)
-        data = self._data(given, costs, needs_buffer=False)
-        room = np.maximum(self._corner_size(given), 1)
-        start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        data, scratch = self._data(given, costs), self._make_scratch(given, is_training=False)
+        start = offsets(np.maximum(self._corner_size(given), 1))
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
-        size = np.zeros(len(room), dtype=np.int64)
-        oracle = _oracle_piece(self.functions.maximize, data)
-        part_functions.answer_all(oracle, data, w, corners, size)
+        size = np.zeros(len(start) - 1, dtype=np.int64)
+        theta = np.zeros(len(scratch.augmented))
+        oracle = _oracle_piece(self.block_oracles, data, scratch)
+        part_functions.answer_all(oracle, data, w, theta, scratch, corners, size)
         return [
             self._output(corners.part[begin : begin + n], given, i)
             for i, (begin, n) in enumerate(zip(start[:-1], size, strict=True))
@@ -244,9 +259,6 @@ class PartTask(BaseEstimator):
         return self._answer(given, self._costs([y], given), w)[0]
 
 
-def _oracle_piece(maximize: Any, data: PartData) -> Piece:
-    signature = types.Tuple((types.int64, types.float64))(
-        typeof(data), types.int64, _VECTOR, _PARTS, _VECTOR
-    )
+def _oracle_piece(oracles: Oracles, data: PartData, scratch: PartScratch) -> Piece:
     with announced_compilation("the oracle"):
-        return Piece(maximize, signature)
+        return Piece(oracles.maximize, maximize_signature(data, scratch, np.int32))

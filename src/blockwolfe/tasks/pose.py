@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,14 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
+from blockwolfe.base.checks import check_integer, is_real
 from blockwolfe.base.compiled import call
+from blockwolfe.base.ragged import offsets
 from blockwolfe.data.poses import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
-from blockwolfe.tasks import pose_functions, vector_functions
-from blockwolfe.tasks.base import Corners, TaskBlocks
+from blockwolfe.tasks import identity_functions, pose_functions
+from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.inputs import LARGEST_FEATURE, checked_w
-from blockwolfe.tasks.pose_functions import PoseData
+from blockwolfe.tasks.pose_functions import PoseData, PoseScratch
 
 __all__ = ["Pose"]
 
@@ -56,7 +58,8 @@ class Pose(BaseEstimator):
 
     exact = True
     learned = ("anchor_", "unit_", "scale_", "n_joints_", "n_channels_")
-    functions = vector_functions.functions(pose_functions.maximize)
+    block_oracles = identity_functions.oracles(pose_functions.maximize)
+    oracles = block_oracles.offered()
 
     def __init__(
         self,
@@ -100,15 +103,12 @@ class Pose(BaseEstimator):
         self._set_arcs()
 
     def _check_options(self) -> None:
-        is_count = isinstance(self.n_types, numbers.Integral) and not isinstance(self.n_types, bool)
-        if not is_count or self.n_types < 1:
-            raise OptionError(f"n_types={self.n_types!r} must be an integer >= 1.")
+        check_integer("n_types", self.n_types, 1)
         for name, least in (("scale", 0.0), ("min_square", -1.0)):
             value = getattr(self, name)
             if value is None and name == "scale":
                 continue
-            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not is_number or not least < value < np.inf or value < 0:
+            if not is_real(value) or not least < value < np.inf or value < 0:
                 sign = ">" if name == "scale" else ">="
                 raise OptionError(f"{name}={value!r} must be a finite number {sign} 0.")
 
@@ -184,7 +184,7 @@ class Pose(BaseEstimator):
                     f"X[{i}] has maps of {one.shape[0]} joints and {one.shape[1]} channels; "
                     f"expected {self.n_joints_} and {self.n_channels_}, as in training."
                 )
-        start = np.concatenate([[0], np.cumsum([one.size for one in maps])]).astype(np.int64)
+        start = offsets([one.size for one in maps])
         shape = np.array([one.shape[2:] for one in maps], dtype=np.int64)
         return np.concatenate([one.ravel() for one in maps]), start, shape
 
@@ -229,7 +229,6 @@ class Pose(BaseEstimator):
         maps, start, shape = self._read(X)
         n, n_joints = len(shape), self.n_joints_
         poses = self._poses(Y, shape) if Y is not None else np.zeros((n, n_joints, 3), np.int64)
-        n_pixels, longest = int(shape.prod(axis=1).max()), int(shape.max())
         data = PoseData(
             maps=maps,
             map_start=start,
@@ -241,12 +240,6 @@ class Pose(BaseEstimator):
             n_channels=self.n_channels_,
             unit=self.unit_,
             scale=self.scale_,
-            best=np.zeros((n_joints, n_pixels)),
-            message=np.zeros((2, n_pixels)),
-            along=np.zeros(n_pixels),
-            line=np.zeros(longest, dtype=np.int64),
-            floats=np.zeros(3 * longest),
-            found=np.zeros((n_joints, 3), dtype=np.int64),
         )
         return data, poses
 
@@ -257,15 +250,20 @@ class Pose(BaseEstimator):
         data, poses = self._data(X, Y)
         part, value = self._phi(data, poses)
         n, size = part.shape
-        start = np.arange(n + 1, dtype=np.int64) * size
+        start, most = np.arange(n + 1, dtype=np.int64) * size, np.full(n, size, dtype=np.int64)
+        truth = Corners(start, part.ravel(), value.ravel())
         return TaskBlocks(
-            functions=self.functions,
+            features=identity_functions.FEATURES,
+            oracles=self.block_oracles,
             data=data,
+            make_scratch=functools.partial(_make_scratch, data),
             n_features=self.n_features,
             n_parts=self.n_features,
-            corner_size=np.full(n, size, dtype=np.int64),
-            truth=Corners(start, part.ravel(), value.ravel()),
-            scratch=pose_functions.SCRATCH,
+            corner_size=most,
+            part_size=most,
+            truth=truth,
+            true_codes=Codes(*truth),
+            is_identity=True,
             identity=(
                 data.maps,
                 data.shape,
@@ -285,7 +283,7 @@ class Pose(BaseEstimator):
     def _answer(self, data: PoseData, w: np.ndarray) -> list[np.ndarray]:
         w = checked_w(w, self.n_features)
         out = np.zeros((len(data.shape), self.n_joints_, 3), dtype=np.int64)
-        call(pose_functions.find_all, PoseData, data, w, out)
+        call(pose_functions.find_all, PoseData, data, w, _make_scratch(data), out)
         return list(out)
 
     def predict(self, X: Any, w: np.ndarray) -> list[np.ndarray]:
@@ -346,6 +344,20 @@ class Pose(BaseEstimator):
         pose[:, 1] = rng.integers(height, size=self.n_joints_)
         pose[self.arcs_[:, 1], 2] = rng.integers(self.n_types, size=len(self.arcs_))
         return pose
+
+
+def _make_scratch(data: PoseData) -> PoseScratch:
+    """For one thread."""
+    n_joints = data.truth.shape[1]
+    n_pixels, longest = int(data.shape.prod(axis=1).max()), int(data.shape.max())
+    return PoseScratch(
+        best=np.zeros((n_joints, n_pixels)),
+        message=np.zeros((2, n_pixels)),
+        along=np.zeros(n_pixels),
+        line=np.zeros(longest, dtype=np.int64),
+        floats=np.zeros(3 * longest),
+        found=np.zeros((n_joints, 3), dtype=np.int64),
+    )
 
 
 def _maps_of(x: Any, i: int) -> np.ndarray:

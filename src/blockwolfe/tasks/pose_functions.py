@@ -21,7 +21,7 @@ from blockwolfe.structures.distance_transform import maximize_2d_into
 
 
 class PoseData(NamedTuple):
-    """Images with appearance maps, the skeleton, and scratch for one thread."""
+    """Images with appearance maps, and the skeleton."""
 
     maps: np.ndarray  # float32; image i from map_start[i]: (J, C, height, width)
     map_start: np.ndarray
@@ -33,39 +33,41 @@ class PoseData(NamedTuple):
     n_channels: int
     unit: float  # pixels that deformations are measured in
     scale: float  # pixels at which a joint's loss reaches one
-    best: np.ndarray  # scratch (J, largest image): what a joint and those below it can reach
-    message: np.ndarray  # scratch (2, largest image): over all types; of one type
-    along: np.ndarray  # scratch (largest image,)
-    line: np.ndarray  # scratch (longest side,)
-    floats: np.ndarray  # scratch (3 * longest side,)
-    found: np.ndarray  # scratch (J, 3): x, y, type
 
 
-SCRATCH = ("best", "message", "along", "line", "floats", "found")
+class PoseScratch(NamedTuple):
+    """What one thread needs."""
+
+    best: np.ndarray  # (J, largest image): what a joint and those below it can reach
+    message: np.ndarray  # (2, largest image): over all types; of one type
+    along: np.ndarray  # (largest image,)
+    line: np.ndarray  # (longest side,)
+    floats: np.ndarray  # (3 * longest side,)
+    found: np.ndarray  # (J, 3): x, y, type
 
 
 @jit(inline="always")
-def _bases(data: Any) -> tuple[int, int, int]:
+def _bases(data: PoseData) -> tuple[int, int, int]:
     """Where weights of types, linear and square weights begin."""
-    n_joints, n_arcs, n_types = data.best.shape[0], data.anchor.shape[0], data.anchor.shape[1]
+    n_joints, n_arcs, n_types = data.truth.shape[1], data.anchor.shape[0], data.anchor.shape[1]
     of_type = n_joints * data.n_channels
     return of_type, of_type + n_arcs * n_types, of_type + 3 * n_arcs * n_types
 
 
 @jit(inline="always")
-def _joint_loss(data: Any, i: int, j: int, x: int, y: int) -> float:
+def _joint_loss(data: PoseData, i: int, j: int, x: int, y: int) -> float:
     """min(1, squared distance / scale^2)."""
     dx, dy = x - data.truth[i, j, 0], y - data.truth[i, j, 1]
     return min(1.0, (dx * dx + dy * dy) / (data.scale * data.scale))
 
 
 @jit
-def _score_joints(data: Any, i: int, w: Any) -> None:
+def _score_joints(data: PoseData, i: int, w: Any, scratch: PoseScratch) -> None:
     """Appearance and loss of every joint at every pixel."""
     height, width = data.shape[i, 0], data.shape[i, 1]
     n_pixels, n_channels = height * width, data.n_channels
-    for j in range(data.best.shape[0]):
-        best = data.best[j]
+    for j in range(scratch.best.shape[0]):
+        best = scratch.best[j]
         for q in range(n_pixels):
             best[q] = 0.0
         for c in range(n_channels):
@@ -80,53 +82,55 @@ def _score_joints(data: Any, i: int, w: Any) -> None:
 
 
 @jit
-def _tell_parent(data: Any, i: int, e: int, w: Any) -> None:
+def _tell_parent(data: PoseData, i: int, e: int, w: Any, scratch: PoseScratch) -> None:
     """Add to every pixel of the parent the best that its child on arc e can do, over types."""
     width = data.shape[i, 1]
     n_pixels, n_types = data.shape[i, 0] * width, data.anchor.shape[1]
     parent, child = data.arcs[e, 0], data.arcs[e, 1]
     of_type, linear, square = _bases(data)
-    none, scratch = data.line[:0], (data.along[:n_pixels], data.line, data.floats)
-    source, message = data.best[child, :n_pixels], data.message[0]
+    none, own = scratch.line[:0], (scratch.along[:n_pixels], scratch.line, scratch.floats)
+    source, message = scratch.best[child, :n_pixels], scratch.message[0]
     for t in range(n_types):
-        one, row = data.message[1, :n_pixels], e * n_types + t
+        one, row = scratch.message[1, :n_pixels], e * n_types + t
         # the price is by q - p - anchor, a transform's by j + shift - q: the linear part turns
         price_x = _price(data, w[square + 2 * row], -w[linear + 2 * row], data.anchor[e, t, 0])
         price_y = _price(
             data, w[square + 2 * row + 1], -w[linear + 2 * row + 1], data.anchor[e, t, 1]
         )
-        maximize_2d_into(source, width, (price_x, price_y), one, (none, none), scratch)
+        maximize_2d_into(source, width, (price_x, price_y), one, (none, none), own)
         for p in range(n_pixels):
             reached = one[p] + w[of_type + row]
             message[p] = max(message[p], reached) if t > 0 else reached
-    goal = data.best[parent]
+    goal = scratch.best[parent]
     for p in range(n_pixels):
         goal[p] += message[p]
 
 
 @jit(inline="always")
-def _price(data: Any, square: float, linear: float, anchor: float) -> tuple[float, float, float]:
+def _price(
+    data: PoseData, square: float, linear: float, anchor: float
+) -> tuple[float, float, float]:
     return square / (data.unit * data.unit), linear / data.unit, anchor
 
 
 @jit
-def _place_root(data: Any, i: int, j: int) -> None:
+def _place_root(data: PoseData, i: int, j: int, scratch: PoseScratch) -> None:
     """The best pixel of a joint without parent."""
-    width, best = data.shape[i, 1], data.best[j]
+    width, best = data.shape[i, 1], scratch.best[j]
     top = 0
     for q in range(1, data.shape[i, 0] * width):
         if best[q] > best[top]:
             top = q
-    data.found[j, 0], data.found[j, 1], data.found[j, 2] = top % width, top // width, 0
+    scratch.found[j, 0], scratch.found[j, 1], scratch.found[j, 2] = top % width, top // width, 0
 
 
 @jit
-def _place_child(data: Any, i: int, e: int, w: Any) -> None:
+def _place_child(data: PoseData, i: int, e: int, w: Any, scratch: PoseScratch) -> None:
     """The best pixel and type of the child on arc e, whose parent has its place."""
     height, width, n_types = data.shape[i, 0], data.shape[i, 1], data.anchor.shape[1]
     parent, child = data.arcs[e, 0], data.arcs[e, 1]
     of_type, linear, square = _bases(data)
-    best, price, found = data.best[child], data.floats[:width], data.found
+    best, price, found = scratch.best[child], scratch.floats[:width], scratch.found
     top = -np.inf
     for t in range(n_types):
         row = e * n_types + t
@@ -144,28 +148,28 @@ def _place_child(data: Any, i: int, e: int, w: Any) -> None:
 
 
 @jit
-def find_pose(data: Any, i: int, w: Any) -> None:
-    """The best x, y and type of every joint of image i, in `data.found`."""
-    n_joints, n_arcs = data.best.shape[0], data.arcs.shape[0]
-    _score_joints(data, i, w)
+def find_pose(data: PoseData, i: int, w: Any, scratch: PoseScratch) -> None:
+    """The best x, y and type of every joint of image i, in `scratch.found`."""
+    n_joints, n_arcs = data.truth.shape[1], data.arcs.shape[0]
+    _score_joints(data, i, w, scratch)
     for e in range(n_arcs - 1, -1, -1):
-        _tell_parent(data, i, e, w)
+        _tell_parent(data, i, e, w, scratch)
     for j in range(n_joints):
-        data.found[j, 2] = -1
+        scratch.found[j, 2] = -1
     for e in range(n_arcs):
-        data.found[data.arcs[e, 1], 2] = 0  # has a parent
+        scratch.found[data.arcs[e, 1], 2] = 0  # has a parent
     for j in range(n_joints):
-        if data.found[j, 2] < 0:
-            _place_root(data, i, j)
+        if scratch.found[j, 2] < 0:
+            _place_root(data, i, j, scratch)
     for e in range(n_arcs):
-        _place_child(data, i, e, w)
+        _place_child(data, i, e, w, scratch)
 
 
 @jit
-def write_phi(data: Any, i: int, pose: Any, part: Any, value: Any) -> int:
+def write_phi(data: PoseData, i: int, pose: Any, part: Any, value: Any) -> int:
     """phi(x_i, pose) as (index, value) pairs: always as many, in the same order."""
     height, width = data.shape[i, 0], data.shape[i, 1]
-    n_types, n_maps = data.anchor.shape[1], data.best.shape[0] * data.n_channels
+    n_types, n_maps = data.anchor.shape[1], data.truth.shape[1] * data.n_channels
     of_type, linear, square = _bases(data)
     for m in range(n_maps):
         j = m // data.n_channels
@@ -187,7 +191,7 @@ def write_phi(data: Any, i: int, pose: Any, part: Any, value: Any) -> int:
 
 
 @jit
-def pose_loss(data: Any, i: int, pose: Any) -> float:
+def pose_loss(data: PoseData, i: int, pose: Any) -> float:
     """Mean over joints of min(1, squared distance / scale^2)."""
     total = 0.0
     for j in range(pose.shape[0]):
@@ -196,24 +200,27 @@ def pose_loss(data: Any, i: int, pose: Any) -> float:
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """Loss-augmented decoding."""
-    find_pose(data, i, w)
-    return write_phi(data, i, data.found, part, value), pose_loss(data, i, data.found)
+def maximize(
+    data: PoseData, i: int, theta: Any, scratch: PoseScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """Loss-augmented decoding; theta is w, and the code is phi as (index, value) pairs."""
+    find_pose(data, i, theta, scratch)
+    size = write_phi(data, i, scratch.found, code, value)
+    return size, pose_loss(data, i, scratch.found), 0.0
 
 
 @jit
-def find_all(data: Any, w: Any, out: Any) -> None:
-    """The best pose of every image, out[i] as `data.found`."""
+def find_all(data: PoseData, w: Any, scratch: PoseScratch, out: Any) -> None:
+    """The best pose of every image, out[i] as `scratch.found`."""
     for i in range(out.shape[0]):
-        find_pose(data, i, w)
+        find_pose(data, i, w, scratch)
         for j in range(out.shape[1]):
             for k in range(3):
-                out[i, j, k] = data.found[j, k]
+                out[i, j, k] = scratch.found[j, k]
 
 
 @jit
-def write_all(data: Any, poses: Any, part: Any, value: Any) -> None:
+def write_all(data: PoseData, poses: Any, part: Any, value: Any) -> None:
     """Phi of a given pose of every image, a row each."""
     for i in range(poses.shape[0]):
         write_phi(data, i, poses[i], part[i], value[i])

@@ -13,37 +13,41 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.base.ragged import entries, offsets
+from blockwolfe.errors import InputError
 from blockwolfe.structures import segments
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.inputs import n_positions, sequence_tokens, tokens_of
 from blockwolfe.tasks.labels import encode, find, find_classes, flatten
+from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 
 __all__ = ["Segments"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by semi-Markov Viterbi."""
-    size = part_functions.augment(data, i)
-    longest, n_labels, length = data.option[0], data.columns.n_node_labels, data.size[i, 0]
+    size = augment(data, i, theta, scratch.augmented)
+    longest, n_labels, length = data.options.longest, data.columns.n_node_labels, data.size[i, 0]
     n_unary = length * longest * n_labels
-    segment, transition = data.augmented[:n_unary], data.augmented[n_unary:size]
-    found = data.ints[: 3 * length]
-    n = segments.maximize_into(segment, transition, n_labels, longest, found, data.floats)
+    segment, transition = scratch.augmented[:n_unary], scratch.augmented[n_unary:size]
+    found = scratch.ints[: 3 * length]
+    n = segments.maximize_into(segment, transition, n_labels, longest, found, scratch.floats)
     n_parts = 0
     for s in range(n - 1, -1, -1):
         begin, label = found[3 * s], found[3 * s + 2]
-        part[n_parts] = (begin * longest + found[3 * s + 1] - 1) * n_labels + label
+        code[n_parts] = (begin * longest + found[3 * s + 1] - 1) * n_labels + label
         n_parts += 1
         if s > 0:
             at = n_unary + (found[3 * s - 3] - 1) * n_labels * n_labels
-            part[n_parts] = at + label * n_labels + found[3 * s - 1]
+            code[n_parts] = at + label * n_labels + found[3 * s - 1]
             n_parts += 1
-    return part_functions.finish(data, i, part, n_parts, value)
+    return finish(data, i, code, n_parts, value)
 
 
 class Segments(PartTask):
@@ -69,7 +73,7 @@ class Segments(PartTask):
     [[(0, 2, 'up'), (2, 3, 'down')]]
     """
 
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
     learned = ("classes_", "longest_")
 
     def __init__(
@@ -82,9 +86,7 @@ class Segments(PartTask):
     def fit(self, X: Any, Y: Any) -> Segments:
         """Learn labels, the longest segment and the layout; trains nothing."""
         limit = self.max_length
-        is_count = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
-        if limit is not None and not (is_count and limit >= 1):
-            raise OptionError(f"max_length={limit!r} must be an integer >= 1, or None.")
+        check_integer("max_length", limit, 1, or_none=True)
         flat, _ = flatten([[label for _, _, label in _triples(y, i)] for i, y in enumerate(Y)])
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
         lengths = [end - begin for i, y in enumerate(Y) for begin, end, _ in _triples(y, i)]
@@ -124,8 +126,7 @@ class Segments(PartTask):
         size = np.tile(np.arange(1, longest + 1), len(end))
         is_inside = begin + size <= np.repeat(end, longest)
         begin, size, candidate = begin[is_inside], size[is_inside], np.flatnonzero(is_inside)
-        first = np.cumsum(size) - size
-        position = np.arange(size.sum()) - np.repeat(first - begin, size)
+        position = entries(begin, size)
         shape = (len(is_inside), rows.shape[0])
         covers = sp.csr_array(
             (np.ones(len(position)), (np.repeat(candidate, size), position)), shape
@@ -164,12 +165,12 @@ class Segments(PartTask):
             base = int(given.size[i, 0]) * longest * n_labels
             edges = base + (begin[1:] - 1) * n_labels**2 + pair
             parts.append(np.concatenate([nodes, edges]).astype(np.int32))
-        start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        start = offsets([len(part) for part in parts])
         return Corners(start, np.concatenate(parts), np.ones(start[-1]))
 
     def _costs(self, Y: Any, given: GraphInput) -> Costs:
         costs = [self._cost_table(self._coded(y, i)).ravel() for i, y in enumerate(Y)]
-        start = np.concatenate([[0], np.cumsum([len(c) for c in costs])]).astype(np.int64)
+        start = offsets([len(cost) for cost in costs])
         return Costs(np.concatenate(costs), start, np.zeros(len(costs)))
 
     def _cost_table(self, rows: np.ndarray) -> np.ndarray:
@@ -222,8 +223,8 @@ class Segments(PartTask):
         longest = int(given.size[:, 0].max())
         return 3 * longest, segments.n_scratch(longest, len(self.classes_))
 
-    def _option(self) -> list[int]:
-        return [self.longest_]
+    def _structure_options(self) -> Options:
+        return Options(longest=self.longest_)
 
     def outputs(self, x: Any) -> Iterator[list[Any]]:
         """Every segmentation of x, for checks on small problems."""

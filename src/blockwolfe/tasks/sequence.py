@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
-from blockwolfe.tasks.base import Corners, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.labels import encode, find_classes
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
-from blockwolfe.tasks.sequence_functions import SequenceData, decode
+from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
 
 __all__ = ["SequenceTask"]
 
 
 @jit
-def _decode_all(data: Any, w: Any, out: Any) -> None:
+def _decode_all(data: SequenceData, w: Any, theta: Any, scratch: SequenceScratch, out: Any) -> None:
+    n_labels = data.layout.n_labels
     for i in range(data.tokens.offset.shape[0] - 1):
         begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
-        sequence_functions.score(data, i, w)
-        decode(
-            data.layout, w, data.theta[: end - begin], data.allowed[begin:end], data.best, data.path
-        )
+        sequence_functions.score(data, i, w, theta)
+        unary = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
+        decode(data.layout, theta, unary, data.allowed[begin:end], scratch.best, scratch.path)
         for t in range(end - begin):
-            out[begin + t] = data.path[t]
+            out[begin + t] = scratch.path[t]
 
 
 def _true_corners(data: SequenceData) -> Corners:
-    """`sequence_functions.parts_of` for all true outputs at once."""
+    """`sequence_functions.unpack` for all true outputs at once."""
     offset, n_labels = data.tokens.offset, data.layout.n_labels
     has_transition = data.layout.transition >= 0
     length = np.diff(offset)
     size = 2 * length - 1 if has_transition else length
-    start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    start = offsets(size)
     block = np.repeat(np.arange(len(length)), length)
     t = np.arange(offset[-1]) - offset[block]
     part = np.zeros(start[-1], dtype=np.int32)
@@ -132,22 +134,31 @@ class SequenceTask(BaseEstimator):
         """Where each group of weights lies in w, for bounds by group."""
         return self.layout_.groups()
 
+    @property
+    def oracles(self) -> tuple[str, ...]:
+        """What can be asked of its outputs."""
+        return sequence_functions.ORACLES.offered()
+
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
-        truth = _true_corners(data)
-        longest, n_labels = data.theta.shape
-        n_transitions = n_labels**2 if data.layout.transition >= 0 else 0
+        truth, code_type = _true_corners(data), _code_type(data.layout.n_labels)
+        length = np.diff(data.tokens.offset)
         return TaskBlocks(
-            functions=sequence_functions.FUNCTIONS,
+            features=sequence_functions.FEATURES,
+            oracles=sequence_functions.ORACLES,
             data=data,
+            make_scratch=functools.partial(_make_scratch, data, is_training=True),
             n_features=data.layout.size,
-            n_parts=longest * n_labels + n_transitions,
-            corner_size=np.diff(truth.start),  # every output has as many parts as the true one
+            n_parts=_n_parts(data),
+            corner_size=length,
+            part_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
+            true_codes=Codes(data.tokens.offset, data.labels.astype(code_type), np.zeros(0)),
+            code_type=code_type,
+            is_coded=True,
             is_unit=True,
-            is_cheap=longest == 1,  # a single label: the scores are all there is to it
-            scratch=sequence_functions.SCRATCH,
+            is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
             identity=(
                 *data.tokens,
                 data.labels,
@@ -168,16 +179,13 @@ class SequenceTask(BaseEstimator):
         # about.
         tokens, n_features, allowed = self._tokens(X) if Y is None else self._take_prepared(X)
         self._check_n_features(n_features)
-        n_labels = len(self.classes_)
         length = np.diff(tokens.offset)
-        longest = int(length.max())
         if Y is None:
             codes = np.zeros(tokens.offset[-1], dtype=np.int32)
             gram, gram_start = np.zeros(0), np.full(len(length), -1, dtype=np.int64)
         else:
             codes = self._codes(Y, tokens, allowed)
             gram, gram_start = gram_matrices(tokens, self.layout_)
-        needs_buffer = Y is not None and bool((gram_start < 0).any())
         return SequenceData(
             tokens=tokens,
             layout=self.layout_,
@@ -187,12 +195,6 @@ class SequenceTask(BaseEstimator):
             allowed=allowed,
             gram=gram,
             gram_start=gram_start,
-            theta=np.zeros((longest, n_labels)),
-            augmented=np.zeros((longest, n_labels)),
-            best=np.zeros((longest, n_labels)),
-            grid=np.zeros((longest, n_labels)),
-            path=np.zeros(longest, dtype=np.int64),
-            buffer=np.zeros(self.layout_.size if needs_buffer else 0),
         )
 
     def _check_n_features(self, n_features: int) -> None:
@@ -208,7 +210,8 @@ class SequenceTask(BaseEstimator):
         """Best outputs for all of X at w."""
         w, data = checked_w(w, self.n_features), self._data(X)
         codes = np.zeros(len(data.labels), dtype=np.int64)
-        _decode_all(data, w, codes)
+        scratch = _make_scratch(data, is_training=False)
+        _decode_all(data, w, np.zeros(_n_parts(data)), scratch, codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
@@ -226,10 +229,11 @@ class SequenceTask(BaseEstimator):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y)."""
         data = self._data(self._single(x), [y])
-        part, value = _corner_scratch(data)
-        size = sequence_functions.parts_of(data.layout, data.labels, part, value)
+        part = np.zeros(2 * len(data.labels), dtype=np.int32)
+        code = data.labels.astype(_code_type(data.layout.n_labels))
+        size = sequence_functions.unpack(data, 0, code, len(code), part)
         phi = np.zeros(self.layout_.size)
-        sequence_functions.add(data, 0, part, value, size, 1.0, phi)
+        sequence_functions.add(data, 0, part, np.ones(size), size, 1.0, phi)
         return phi
 
     def loss(self, y: Any, y_hat: Any) -> float:
@@ -243,14 +247,36 @@ class SequenceTask(BaseEstimator):
     def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """Best output for L(y, .) + <w, phi(x, .)>."""
         w, data = checked_w(w, self.n_features), self._data(self._single(x), [y])
-        sequence_functions.score(data, 0, w)
-        sequence_functions.maximize(data, 0, w, *_corner_scratch(data))
-        return self._outputs(self.classes_[data.path], data.tokens.offset)[0]
+        theta, scratch = np.zeros(_n_parts(data)), _make_scratch(data, is_training=False)
+        code = np.zeros(len(data.labels), dtype=_code_type(data.layout.n_labels))
+        sequence_functions.score(data, 0, w, theta)
+        sequence_functions.maximize(data, 0, theta, scratch, code, np.zeros(0))
+        return self._outputs(self.classes_[code], data.tokens.offset)[0]
 
 
-def _corner_scratch(data: SequenceData) -> tuple[np.ndarray, np.ndarray]:
-    size = 2 * len(data.labels)
-    return np.zeros(size, dtype=np.int32), np.zeros(size)
+def _code_type(n_labels: int) -> Any:
+    """The smallest integers that hold a label."""
+    return np.int32
+
+
+def _n_parts(data: SequenceData) -> int:
+    """Parts of the longest sequence."""
+    n_labels = data.layout.n_labels
+    longest = int(np.diff(data.tokens.offset).max())
+    return longest * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0)
+
+
+def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
+    """For one thread; lengths of directions are asked for in training alone."""
+    shape = (int(np.diff(data.tokens.offset).max()), data.layout.n_labels)
+    needs_buffer = is_training and bool((data.gram_start < 0).any())
+    return SequenceScratch(
+        augmented=np.zeros(shape),
+        best=np.zeros(shape),
+        path=np.zeros(shape[0], dtype=np.int64),
+        grid=np.zeros(shape),
+        buffer=np.zeros(data.layout.size if needs_buffer else 0),
+    )
 
 
 def _raise_unequal(length_x: np.ndarray, length_y: np.ndarray) -> None:

@@ -1,4 +1,9 @@
-"""The seven `BlockFunctions` for label sequences; a single label is a sequence of length one."""
+"""Features and oracles of label sequences; a single label is a sequence of length one.
+
+Scores of the parts of a sequence of T positions (see `emissions` for their numbers):
+
+    theta = position scores (T x K) | transition scores (K x K, where the model has them)
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,14 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, Tokens
 from blockwolfe.structures import chain, choice
-from blockwolfe.tasks.base import BlockFunctions
+from blockwolfe.tasks.base import Features, Oracles
+
+# Directions of at most so many parts are measured pair by pair.
+FEW_PARTS = 32
 
 
 class SequenceData(NamedTuple):
-    """Training sequences, their losses, and scratch for one thread."""
+    """Training sequences and their losses."""
 
     tokens: Tokens
     layout: Layout
@@ -24,118 +32,118 @@ class SequenceData(NamedTuple):
     allowed: np.ndarray  # (positions, K) of bool, or no rows when everything is allowed
     gram: np.ndarray  # packed lower triangles; sequence i begins at gram_start[i]
     gram_start: np.ndarray  # -1: too long for a Gram matrix
-    theta: np.ndarray  # scratch (longest, K): part scores
-    augmented: np.ndarray  # scratch (longest, K): theta plus costs
-    best: np.ndarray  # scratch (longest, K): Viterbi prefixes
-    grid: np.ndarray  # scratch (longest, K): a direction laid out by position; zero at rest
-    path: np.ndarray  # scratch (longest,): the label sequence found
-    buffer: np.ndarray  # scratch (d,) for sequences without Gram matrix; zero at rest
 
 
-# Directions of at most so many parts are measured pair by pair.
-FEW_PARTS = 32
+class SequenceScratch(NamedTuple):
+    """What one thread needs."""
 
-SCRATCH = ("theta", "augmented", "best", "grid", "path", "buffer")
+    augmented: np.ndarray  # (longest, K): position scores plus costs
+    best: np.ndarray  # (longest, K): Viterbi prefixes
+    path: np.ndarray  # (longest,): the label sequence found
+    grid: np.ndarray  # (longest, K): a direction laid out by position; zero at rest
+    buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
 
 
 @jit(fastmath={"contract"})
-def score(data: Any, i: int, w: Any) -> None:
-    """Theta of every position and label."""
-    emissions.score_positions(data.tokens, data.layout, i, w, data.theta)
+def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
+    """Theta of every position and label, and of every transition."""
+    layout = data.layout
+    emissions.score_positions(data.tokens, layout, i, w, theta)
+    if layout.transition >= 0:
+        n_labels = layout.n_labels
+        n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * n_labels
+        copy = theta[n_unary : n_unary + n_labels * n_labels]
+        weights = w[layout.transition : layout.transition + n_labels * n_labels]
+        for p in range(n_labels * n_labels):
+            copy[p] = weights[p]
 
 
 @jit(inline="always")  # else compiled, and optimised, once more for each caller
-def decode(layout: Any, w: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
-    """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all."""
+def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
+    """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all.
+
+    Transition scores are those of `theta`, the scores of all parts.
+    """
     n_positions, n_labels = unary.shape
     for t in range(allowed.shape[0]):
         for k in range(n_labels):
             if not allowed[t, k]:
                 unary[t, k] = chain.FORBIDDEN
     if layout.transition >= 0:
-        weights = w[layout.transition : layout.transition + n_labels * n_labels]
-        chain.maximize_into(unary, weights.reshape(n_labels, n_labels), best, path)
+        n_unary = n_positions * n_labels
+        pairwise = theta[n_unary : n_unary + n_labels * n_labels].reshape(n_labels, n_labels)
+        chain.maximize_into(unary, pairwise, best, path)
     else:
         for t in range(n_positions):
             path[t] = choice.best_label(unary[t])
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
-    """Loss-augmented decoding; the corner's parts and its loss."""
+def maximize(
+    data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """Loss-augmented decoding; the code is the label sequence, `value` is left alone."""
     begin = data.tokens.offset[i]
     n_positions = data.tokens.offset[i + 1] - begin
     n_labels = data.layout.n_labels
     scale = data.scale[i]
-    labels, cost, theta, augmented = data.labels, data.cost, data.theta, data.augmented
+    labels, cost, augmented, path = data.labels, data.cost, scratch.augmented, scratch.path
     for t in range(n_positions):
         y = labels[begin + t]
+        scores = theta[t * n_labels : (t + 1) * n_labels]
         for k in range(n_labels):
-            augmented[t, k] = theta[t, k] + scale * cost[y, k]
+            augmented[t, k] = scores[k] + scale * cost[y, k]
     allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
-    decode(data.layout, w, data.augmented[:n_positions], allowed, data.best, data.path)
+    decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, path)
     loss = 0.0
     for t in range(n_positions):
-        loss += data.cost[data.labels[begin + t], data.path[t]]
-    size = parts_of(data.layout, data.path[:n_positions], part, value)
-    return size, scale * loss
+        loss += cost[labels[begin + t], path[t]]
+        code[t] = path[t]
+    return n_positions, scale * loss, 0.0
 
 
 @jit
-def parts_of(layout: Any, path: Any, part: Any, value: Any) -> int:
-    """Parts of a label sequence, each with value one; a transition seen twice is listed twice."""
-    n_positions, n_labels = path.shape[0], layout.n_labels
-    for t in range(n_positions):
-        part[t] = t * n_labels + path[t]
-        value[t] = 1.0
-    size = n_positions
-    if layout.transition >= 0:
-        for t in range(n_positions - 1):
-            part[size] = (n_positions + path[t]) * n_labels + path[t + 1]
-            value[size] = 1.0
-            size += 1
-    return size
+def unpack(data: SequenceData, i: int, code: Any, size: int, part: Any) -> int:
+    """Parts of a label sequence; a transition seen twice is listed twice."""
+    n_labels, found = data.layout.n_labels, size
+    for t in range(size):
+        part[t] = t * n_labels + code[t]
+    if data.layout.transition >= 0:
+        for t in range(size - 1):
+            part[found] = (size + code[t]) * n_labels + code[t + 1]
+            found += 1
+    return found
 
 
 @jit
-def read(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
-    """Scores of some parts: positions from theta, transitions straight from w."""
-    n_labels = data.layout.n_labels
-    n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * n_labels
-    theta = data.theta.reshape(data.theta.size)
-    shift = data.layout.transition - n_unary
-    for s in range(size):
-        p = np.int64(part[s])
-        out[s] = theta[p] if p < n_unary else w[shift + p]
-
-
-@jit
-def peek(data: Any, i: int, w: Any, part: Any, size: int, out: Any) -> None:
+def peek(data: SequenceData, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
     """Scores of some parts straight from w: less work than all of theta where they are few."""
-    emissions.score_parts(data.tokens, data.layout, i, w, part, size, out)
+    emissions.score_parts(data.tokens, data.layout, i, w, part, size, theta)
 
 
 @jit
-def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int) -> float:
+def sqnorm(
+    data: SequenceData, i: int, part: Any, delta: Any, size: int, scratch: SequenceScratch
+) -> float:
     """|F delta|^2 by the Gram matrix over positions, or by forming F delta."""
     n_labels = data.layout.n_labels
     n_positions = data.tokens.offset[i + 1] - data.tokens.offset[i]
     n_unary = n_positions * n_labels
     if data.gram_start[i] < 0:
-        emissions.add_parts(data.tokens, data.layout, i, part, delta, size, 1.0, data.buffer)
-        return _drain(data.tokens, data.layout, i, data.buffer)
+        emissions.add_parts(data.tokens, data.layout, i, part, delta, size, 1.0, scratch.buffer)
+        return _drain(data.tokens, data.layout, i, scratch.buffer)
     if size <= FEW_PARTS:
         return _sparse_gram_form(
             data.gram, data.gram_start[i], part, delta, size, n_unary, n_labels
         )
-    grid = data.grid.reshape(data.grid.size)
+    grid = scratch.grid.reshape(scratch.grid.size)
     total = 0.0
     for s in range(size):
         if part[s] < n_unary:
             grid[part[s]] = delta[s]
         else:
             total += delta[s] * delta[s]
-    total += _gram_form(data.gram, data.gram_start[i], data.grid[:n_positions])
+    total += _gram_form(data.gram, data.gram_start[i], scratch.grid[:n_positions])
     for s in range(size):
         if part[s] < n_unary:
             grid[part[s]] = 0.0
@@ -181,7 +189,7 @@ def _gram_form(gram: Any, begin: int, grid: Any) -> float:
 
 
 @jit
-def _drain(tokens: Any, layout: Any, i: int, buffer: Any) -> float:
+def _drain(tokens: Tokens, layout: Layout, i: int, buffer: Any) -> float:
     """Squared length of what lies in the buffer at sequence i's features, which are set to zero."""
     total = 0.0
     for row in range(tokens.offset[i], tokens.offset[i + 1]):
@@ -197,13 +205,15 @@ def _drain(tokens: Any, layout: Any, i: int, buffer: Any) -> float:
 
 
 @jit
-def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
+def add(
+    data: SequenceData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
     """Out += coefficient F delta."""
     emissions.add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
 @jit
-def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
+def spread(data: SequenceData, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
     """Coefficient F delta as pairs: formed in `image`, then taken out of it."""
     part, delta, size, coefficient = moved
     tokens, layout = data.tokens, data.layout
@@ -211,4 +221,5 @@ def spread(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) ->
     return int(emissions.take_out(tokens, layout, i, (part, size), image, index, value))
 
 
-FUNCTIONS = BlockFunctions(score, maximize, read, peek, sqnorm, add, spread)
+FEATURES = Features(score, peek, sqnorm, add, spread)
+ORACLES = Oracles(maximize, unpack)

@@ -10,6 +10,7 @@ the same corner.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable
 from typing import Any
@@ -18,12 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.base.ragged import offsets
+from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
-from blockwolfe.tasks.base import Corners, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.inputs import n_examples, positional, tokens_of
-from blockwolfe.tasks.part_functions import PartData
+from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
 
@@ -31,14 +34,16 @@ __all__ = ["SlackRescaling"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """The best of all outputs; ties go to the first."""
-    best = 0
-    for p in range(1, part_functions.augment(data, i)):
-        if data.augmented[p] > data.augmented[best]:
+    best, augmented = 0, scratch.augmented
+    for p in range(1, augment(data, i, theta, augmented)):
+        if augmented[p] > augmented[best]:
             best = p
-    part[0] = best
-    return part_functions.finish(data, i, part, 1, value)
+    code[0] = best
+    return finish(data, i, code, 1, value)
 
 
 class SlackRescaling(BaseEstimator):
@@ -76,9 +81,7 @@ class SlackRescaling(BaseEstimator):
                 f"task {type(self.task).__name__} has no method outputs(x); slack rescaling lists "
                 "every output, so the task must."
             )
-        limit = self.max_outputs
-        if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 1:
-            raise OptionError(f"max_outputs={limit!r} must be an integer >= 1.")
+        check_integer("max_outputs", self.max_outputs, 1)
         has_fit = callable(getattr(self.task, "fit", None))
         self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
         for i in range(n_examples(X, Y)):
@@ -172,7 +175,7 @@ class SlackRescaling(BaseEstimator):
         length = np.array([len(losses) for _, losses in tables], dtype=np.int64)
         rows = tokens_of(sp.vstack([table for table, _ in tables], format="csr"), length)
         none = tokens_of(sp.csr_array((0, 1)), np.zeros(n, dtype=np.int64))
-        start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        start, largest = offsets(length), int(length.max())
         layout = PartLayout(n_features, 0, 1, 0)
         data = PartData(
             columns=layout.columns(rows, none),
@@ -183,24 +186,23 @@ class SlackRescaling(BaseEstimator):
             base=np.zeros(n),
             forbidden=np.zeros(0, dtype=np.bool_),
             forbidden_start=start,
-            option=np.zeros(0, dtype=np.int64),
-            slack=np.zeros(n),
-            theta=np.zeros(int(length.max())),
-            augmented=np.zeros(int(length.max())),
-            buffer=np.zeros(n_features),
-            ints=np.zeros(0, dtype=np.int64),
-            floats=np.zeros(0),
+            required=np.zeros(0, dtype=np.bool_),
+            options=Options(),
         )
-        first = np.arange(n + 1, dtype=np.int64)
+        first, ones = np.arange(n + 1, dtype=np.int64), np.ones(n, dtype=np.int64)
+        truth = Corners(first, np.zeros(n, dtype=np.int32), np.ones(n))
         return TaskBlocks(
-            functions=part_functions.functions(maximize),
+            features=part_functions.FEATURES,
+            oracles=part_functions.oracles(maximize),
             data=data,
+            make_scratch=functools.partial(_make_scratch, largest, n_features),
             n_features=n_features,
-            n_parts=len(data.theta),
-            corner_size=np.ones(n, dtype=np.int64),
-            truth=Corners(first, np.zeros(n, dtype=np.int32), np.ones(n)),
+            n_parts=largest,
+            corner_size=ones,
+            part_size=ones,
+            truth=truth,
+            true_codes=Codes(*truth),
             is_unit=True,
-            scratch=part_functions.SCRATCH,
             identity=(*rows, data.cost),
         )
 
@@ -217,3 +219,8 @@ class SlackRescaling(BaseEstimator):
                 rows.append(sp.csr_array(loss * (phi - truth)[None]))
                 losses.append(loss)
         return sp.vstack(rows, format="csr"), np.array(losses)
+
+
+def _make_scratch(n_parts: int, n_features: int) -> PartScratch:
+    none = np.zeros(0, dtype=np.int64)
+    return PartScratch(np.zeros(n_parts), np.zeros(n_features), none, np.zeros(0))

@@ -8,29 +8,31 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.structures import tree
-from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.labelling import LabellingTask
+from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import GraphInput
 
 __all__ = ["Tree"]
 
 
 @jit
-def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def maximize(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
     """Loss-augmented decoding by max-sum."""
-    size = part_functions.augment(data, i)
+    size = augment(data, i, theta, scratch.augmented)
     n_nodes, n_labels = data.size[i, 0], data.columns.n_node_labels
     n_unary = n_nodes * n_labels
     ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
-    labels, ints = data.ints[:n_nodes], data.ints[n_nodes:]
-    unary, pairwise = data.augmented[:n_unary], data.augmented[n_unary:size]
-    tree.maximize_into(unary, pairwise, ends, n_labels, labels, ints, data.floats)
+    labels, ints = scratch.ints[:n_nodes], scratch.ints[n_nodes:]
+    unary, pairwise = scratch.augmented[:n_unary], scratch.augmented[n_unary:size]
+    tree.maximize_into(unary, pairwise, ends, n_labels, labels, ints, scratch.floats)
     for t in range(n_nodes):
-        part[t] = t * n_labels + labels[t]
+        code[t] = t * n_labels + labels[t]
     for e in range(ends.shape[0]):
         pair = labels[ends[e, 0]] * n_labels + labels[ends[e, 1]]
-        part[n_nodes + e] = n_unary + e * n_labels * n_labels + pair
-    return part_functions.finish(data, i, part, n_nodes + ends.shape[0], value)
+        code[n_nodes + e] = n_unary + e * n_labels * n_labels + pair
+    return finish(data, i, code, n_nodes + ends.shape[0], value)
 
 
 class Tree(LabellingTask):
@@ -53,7 +55,7 @@ class Tree(LabellingTask):
     [['a', 'b', 'b'], ['b']]
     """
 
-    functions = part_functions.functions(maximize)
+    block_oracles = oracles(maximize)
 
     def __init__(
         self,

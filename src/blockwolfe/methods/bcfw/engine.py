@@ -200,7 +200,9 @@ class BlockEngine(DualEngine):
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
         store = self.point.store(order=order)
-        swept = sweep(blocks, store, self.w, order=order, keep=True, workers=self.workers)
+        swept = sweep(
+            blocks, store, self.w, *self.own, order=order, keep=True, workers=self.workers
+        )
         found = swept.answers
         counts.violations += blocks.is_exact and not swept.is_valid
         self.ledger.gap[order] = np.maximum(found.gap, 0.0)
@@ -246,7 +248,10 @@ class BlockEngine(DualEngine):
     def refresh(self) -> None:
         """Renew the gap estimates of the iterate, where the certificate is of the average."""
         if self.calls_to_refresh:
-            found = sweep(self.blocks, self.point.store(), self.w, workers=self.workers).answers
+            store = self.point.store()
+            found = sweep(
+                self.blocks, store, self.w, *self.own, workers=self.workers
+            ).answers
             self.ledger.renew_gaps(found.gap, float(found.gap.sum()))
             self.certificate_calls += self.calls_to_refresh
 

@@ -53,11 +53,11 @@ def _point_at_codes(stock: Stock, i: int, work: Work) -> None:
 
 
 @register_jitable
-def _lay_out(rule: Any, i: Any, oracles: Any, data: Any, stock: Any, work: Any) -> Any:
-    """The parts of the block's stored corners: the array in which they lie, at `work.list_at`."""
+def _lay_out(rule: Any, i: Any, oracles: Any, data: Any, stock: Any, work: Any) -> None:
+    """The parts of the block's stored corners, at `work.list_at`."""
     if not rule.keeps_codes:
         _point_at_codes(stock, i, work)
-        return stock.code
+        return
     first, at = stock.start[i], 0
     for k in range(stock.n_rows[i]):
         begin, size = stock.begin[first + k], stock.size[first + k]
@@ -65,7 +65,6 @@ def _lay_out(rule: Any, i: Any, oracles: Any, data: Any, stock: Any, work: Any) 
         n_parts = oracles.unpack(data, i, code, size, work.lists[at:])
         work.list_at[k], work.list_size[k] = at, n_parts
         at += n_parts
-    return work.lists
 
 
 @jit
@@ -143,9 +142,9 @@ def look_at(
     """Scores at w, of every part if `is_scored` and else of those in use, and what they say."""
     stock, means, w = point.stock, point.means, point.w
     theta = w if rule.is_identity else work.theta
-    lists = work.lists
+    lists = work.lists if rule.keeps_codes else stock.code
     if rule.keeps_corners:
-        lists = _lay_out(rule, i, oracles, data, stock, work)
+        _lay_out(rule, i, oracles, data, stock, work)
     if not rule.is_identity:
         if is_scored:
             features.score(data, i, w, theta)

@@ -1,0 +1,101 @@
+"""A user's own jitted oracle as blocks, tried once with bounds checks before it runs without."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from numba.core.errors import TypingError
+
+from blockwolfe.base.compiled import Piece, announced_compilation, jit
+from blockwolfe.errors import InputError, OracleError
+from blockwolfe.problem.python_task import PythonOracle
+from blockwolfe.tasks import identity_functions
+from blockwolfe.tasks.base import Codes, CompiledOracle, TaskBlocks
+from blockwolfe.tasks.identity_functions import NoScratch
+
+__all__ = ["OracleData", "blocks_of_oracle"]
+
+N_TRIED = 20
+BROKEN = 2**40
+
+
+class OracleData(NamedTuple):
+    """A user's oracle and the data it was written for."""
+
+    own: Any  # (first, because Numba warns about tuples that begin with a function)
+    oracle: Any
+
+
+@jit
+def maximize(
+    data: OracleData, i: int, theta: Any, scratch: NoScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """The user's own oracle; a size beyond any bound says that it broke its contract."""
+    size, loss = data.oracle(data.own, i, theta, code, value)
+    for s in range(min(size, code.shape[0])):
+        if code[s] < 0 or code[s] >= theta.shape[0]:
+            return BROKEN, loss, 0.0
+    return size, loss, 0.0
+
+
+def blocks_of_oracle(made: CompiledOracle, oracle: PythonOracle) -> TaskBlocks:
+    """The training set around the oracle; parts are the features themselves."""
+    n_features, size = oracle.n_features, int(made.max_size)
+    if not hasattr(made.function, "py_func"):
+        raise InputError("the function of a CompiledOracle must be jitted: put @numba.njit on it.")
+    _try_oracle(made, size, n_features, len(oracle.X))
+    most = np.full(len(oracle.X), size, dtype=np.int64)
+    return TaskBlocks(
+        features=identity_functions.FEATURES,
+        oracles=identity_functions.oracles(maximize),
+        data=OracleData(made.data, _as_piece(made)),
+        make_scratch=NoScratch,
+        n_features=n_features,
+        n_parts=n_features,
+        corner_size=most,
+        part_size=most,
+        truth=oracle.truth,
+        true_codes=Codes(*oracle.truth),
+        is_identity=True,
+        identity=(
+            oracle.sample_losses(),
+            *(part for part in made.data if isinstance(part, np.ndarray)),
+        ),
+    )
+
+
+def _as_piece(made: CompiledOracle) -> Piece:
+    vector, parts = types.float64[::1], types.int32[::1]
+    signature = types.Tuple((types.int64, types.float64))(
+        typeof(made.data), types.int64, vector, parts, vector
+    )
+    try:
+        with announced_compilation("your oracle", is_kept=False):
+            return Piece(made.function, signature)
+    except TypingError as error:
+        raise OracleError(
+            "the compiled oracle does not compile as function(data, i, w, index, value) -> "
+            f"(size, loss) with an integer and a float: {str(error)[:500]}"
+        ) from error
+
+
+def _try_oracle(made: CompiledOracle, size: int, n_features: int, n_blocks: int) -> None:
+    """Run the oracle's Python source, which has bounds checks, on a few examples."""
+    part, value = np.zeros(size, dtype=np.int32), np.zeros(size)
+    rng = np.random.default_rng(0)
+    for i in range(min(n_blocks, N_TRIED)):
+        try:
+            used, _ = made.function.py_func(made.data, i, rng.normal(size=n_features), part, value)
+        except IndexError as error:
+            raise OracleError(
+                f"the compiled oracle reads or writes outside its arrays on example {i} ({error}); "
+                f"max_size={size} must bound the number of (index, value) pairs."
+            ) from error
+        bad = part[:used][(part[:used] < 0) | (part[:used] >= n_features)]
+        if len(bad):
+            raise OracleError(
+                f"the compiled oracle wrote index {bad[0]} on example {i}; "
+                f"w has indices 0..{n_features - 1}."
+            )

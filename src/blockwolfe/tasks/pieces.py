@@ -1,0 +1,51 @@
+"""The seam compiled: features and oracles as values that compiled code can be handed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import from_dtype, typeof, types
+from numpy import dtype
+
+from blockwolfe.base.compiled import Piece, announced_compilation
+from blockwolfe.tasks.base import Features, Oracles, TaskBlocks
+
+__all__ = ["feature_pieces", "maximize_signature", "oracle_pieces"]
+
+_I64, _F64 = types.int64, types.float64
+_VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
+
+
+def maximize_signature(data: Any, scratch: Any, code_type: Any) -> Any:
+    """Types of `Oracles.maximize` on such data."""
+    code = from_dtype(dtype(code_type))[::1]
+    found = types.Tuple((_I64, _F64, _F64))
+    return found(typeof(data), _I64, _VECTOR, typeof(scratch), code, _VECTOR)
+
+
+def feature_pieces(made: TaskBlocks) -> Features:
+    """The features of a task, each fixed to one signature."""
+    data, scratch, f = typeof(made.data), typeof(made.make_scratch()), made.features
+    moved = types.Tuple((_PARTS, _VECTOR, _I64, _F64))
+    with announced_compilation("the task's functions"):
+        return Features(
+            score=Piece(f.score, types.void(data, _I64, _VECTOR, _VECTOR)),
+            peek=Piece(f.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
+            sqnorm=Piece(f.sqnorm, _F64(data, _I64, _PARTS, _VECTOR, _I64, scratch)),
+            add=Piece(f.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+            spread=Piece(f.spread, _I64(data, _I64, moved, _VECTOR, _INDEX, _VECTOR)),
+        )
+
+
+def oracle_pieces(made: TaskBlocks) -> Oracles:
+    """The oracles of a task, each fixed to one signature."""
+    asked = maximize_signature(made.data, made.make_scratch(), made.code_type)
+    code = from_dtype(dtype(made.code_type))[::1]
+    unpacked = _I64(typeof(made.data), _I64, code, _I64, _PARTS)
+    others = (made.oracles.marginals, made.oracles.project)
+    with announced_compilation("the task's oracles"):
+        return Oracles(
+            Piece(made.oracles.maximize, asked),
+            Piece(made.oracles.unpack, unpacked),
+            *(Piece(other, asked) if other is not None else None for other in others),
+        )
