@@ -19,9 +19,21 @@ from blockwolfe.estimators.model_file import load
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.sampling import Cyclic, GapSampling, MaxGap, Permutation, Uniform
-from blockwolfe.methods.bcfw.steps import FW, Away, BestOf, BlendedPairwise, Corrective, Pairwise
-from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe
+from blockwolfe.methods.bcfw.sampling import Cyclic, GapSampling, MaxGap, Permutation, Sampling, Uniform
+from blockwolfe.methods.bcfw.steps import (
+    FW,
+    Away,
+    BestOf,
+    BlendedPairwise,
+    Corrective,
+    Pairwise,
+    Step,
+)
+from blockwolfe.methods.auto import Auto
+from blockwolfe.methods.base import Engine, Method
+from blockwolfe.methods.bcfw.settings import BCFW
+from blockwolfe.methods.frank_wolfe import FrankWolfe
+from blockwolfe.methods.registry import register
 from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
 from blockwolfe.path.result import Breakpoint, Path, load_path
@@ -75,6 +87,7 @@ __all__ = [
     "Counts",
     "Cyclic",
     "DataNotFoundError",
+    "Engine",
     "Event",
     "FrankWolfe",
     "GapSampling",
@@ -83,6 +96,7 @@ __all__ = [
     "LabellingDisplay",
     "MLflowCallback",
     "MaxGap",
+    "Method",
     "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
@@ -96,10 +110,12 @@ __all__ = [
     "PoseDisplay",
     "Problem",
     "Result",
+    "Sampling",
     "SegmentationDisplay",
     "SelectionDisplay",
     "State",
     "Status",
+    "Step",
     "StructuredSVM",
     "StructuredSVMCV",
     "TaskReport",
@@ -116,6 +132,7 @@ __all__ = [
     "datasets",
     "load",
     "load_path",
+    "register",
     "solve",
     "solve_grid",
     "solve_path",

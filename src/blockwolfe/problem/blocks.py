@@ -77,7 +77,7 @@ class Blocks(TaskBlocks):
     def __len__(self) -> int:
         return len(self.weight)
 
-    @property
+    @cached_property
     def kind(self) -> Any:
         """What `compiled.call` takes: the types of the data, or None for interpreted blocks."""
         if not self.is_compiled:
