@@ -81,9 +81,7 @@ def test_codes_of_true_outputs_unpack_to_their_parts(name):
         assert len(code) <= blocks.corner_size[i]
         part = np.zeros(int(blocks.part_size[i]), dtype=np.int32)
         n = blocks.oracles.unpack(blocks.data, i, code.astype(blocks.code_type), len(code), part)
-        np.testing.assert_array_equal(
-            part[:n], listed.part[listed.start[i] : listed.start[i + 1]]
-        )
+        np.testing.assert_array_equal(part[:n], listed.part[listed.start[i] : listed.start[i + 1]])
 
 
 def many_problems():
