@@ -18,31 +18,33 @@ import numpy as np
 import blockwolfe as bw
 from blockwolfe.base.compiled import jit
 from blockwolfe.structures.spanning_tree import check_heads
-from blockwolfe.tasks import part_functions
+from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs
 
 score = bw.datasets.unlabelled_attachment_score
 
 
 @jit
-def choose_alone(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, float]:
+def choose_alone(
+    data: PartData, i: int, theta: Any, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
     """The best head of each word by itself."""
-    size = part_functions.augment(data, i)
+    size = augment(data, i, theta, scratch.augmented)
     n_words = data.size[i, 0]
     for c in range(n_words):
         part[c] = -1
     begin = data.columns.edge.offset[i]
     for a in range(size):
         c = data.ends[begin + a, 1] - 1
-        if part[c] < 0 or data.augmented[a] > data.augmented[part[c]]:
+        if part[c] < 0 or scratch.augmented[a] > scratch.augmented[part[c]]:
             part[c] = a
-    return part_functions.finish(data, i, part, n_words, value)
+    return finish(data, i, part, n_words, value)
 
 
 class Alone(bw.tasks.SpanningTree):
     """Heads without the rule that they make a tree."""
 
-    functions = part_functions.functions(choose_alone)
+    block_oracles = oracles(choose_alone)
 
 
 class Trained(NamedTuple):

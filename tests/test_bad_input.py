@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import blockwolfe as bw
 from blockwolfe.problem.evaluate import HeldOut, predict
-from blockwolfe.tasks.inputs import sequence_tokens, split_masks, table_tokens
+from blockwolfe.tasks.reading.inputs import sequence_tokens, split_masks, table_tokens
 from plain_tasks import Labels
 from zoo import chain_data, multiclass_data, token_dicts
 

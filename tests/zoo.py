@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import blockwolfe as bw
 from blockwolfe.problem.bounds import box_of
+from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
-from blockwolfe.tasks.vectors import dense_features
 
 
 class PlainTask:

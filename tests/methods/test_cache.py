@@ -77,9 +77,9 @@ def scores_of(run, i):
     """<w, F_i e_p> of the block's parts at the present w, by the task's own function."""
     blocks, pool = run.blocks, run.pool
     part = pool.part[pool.start[i] : pool.start[i] + pool.length[i]].copy()
-    theta = np.zeros(len(part))
-    blocks.functions.peek(blocks.data, i, run.w, part, len(part), theta)
-    return dict(zip(part.tolist(), theta.tolist(), strict=True))
+    theta = np.zeros(blocks.n_parts)
+    blocks.features.peek(blocks.data, i, run.w, part, len(part), theta)
+    return dict(zip(part.tolist(), theta[part].tolist(), strict=True))
 
 
 def stored_gap(run, i):

@@ -162,7 +162,7 @@ def height_of(problem, result, i, row):
     slot = active.slot[entries]
     part = state.part[state.start[i] : state.start[i + 1]][slot].copy()
     value = active.value[entries].copy() if len(active.value) else np.ones(len(slot))
-    add, truth = blocks.functions.add, blocks.truth
+    add, truth = blocks.features.add, blocks.truth
     a, b = truth.start[i], truth.start[i + 1]
     add(blocks.data, i, part, value, len(part), -1.0, psi)
     add(blocks.data, i, truth.part[a:b], truth.value[a:b], b - a, 1.0, psi)

@@ -69,8 +69,8 @@ def test_state_is_a_convex_combination_of_corners(name, method):
         truth = blocks.truth
         c, d = truth.start[i], truth.start[i + 1]
         part, mean = state.part[a:b], state.mean[a:b]
-        blocks.functions.add(blocks.data, i, part, -mean, b - a, blocks.weight[i], V)
-        blocks.functions.add(
+        blocks.features.add(blocks.data, i, part, -mean, b - a, blocks.weight[i], V)
+        blocks.features.add(
             blocks.data, i, truth.part[c:d], truth.value[c:d], d - c, blocks.weight[i], V
         )
         total += V
@@ -147,7 +147,7 @@ def test_kkt(name):
     for i in np.flatnonzero(problem.weight):
         V = np.zeros(problem.n_features)
         a, b, c, d = state.start[i], state.start[i + 1], truth.start[i], truth.start[i + 1]
-        add = blocks.functions.add
+        add = blocks.features.add
         add(blocks.data, i, state.part[a:b], state.mean[a:b], b - a, -1.0, V)
         add(blocks.data, i, truth.part[c:d], truth.value[c:d], d - c, 1.0, V)
         terms = hinge_terms(problem, i)

@@ -268,15 +268,15 @@ def test_processes_give_the_answers_that_one_gives(python_problem):
     with Workers(blocks, 3) as workers:
         for passes in (0, 1, 5):
             state = bw.solve(problem, LAM, "bcfw", 0.0, max_passes=passes, random_state=0).state
-            store, work = state.store(), blocks.work()
+            store, own = state.store(), (blocks.work(), blocks.scratch())
             alone = bw.certify(problem, state, LAM)
             Counting.calls_here = 0
-            together = examine(blocks, store, LAM, work, workers=workers)[0]
+            together = examine(blocks, store, LAM, *own, workers=workers)[0]
             assert Counting.calls_here == 0
             assert_same_certificate(together, alone)
             order = np.array([7, 2, 11])
             few = [
-                sweep(blocks, store, state.v / LAM, work, order=order, keep=True, workers=w)
+                sweep(blocks, store, state.v / LAM, *own, order=order, keep=True, workers=w)
                 for w in (workers, None)
             ]
             for ours, theirs in zip(few[0].answers, few[1].answers, strict=True):
@@ -301,9 +301,10 @@ def test_a_corner_that_outgrows_its_room_keeps_the_other_answers():
     problem = bw.Problem(task, np.arange(10), [0] * 10)
     blocks, state = problem.blocks, problem.initial_state()
     w, order = rebuild_v(blocks, state.store()) / LAM, np.arange(10)
-    blocks.data.put_answers(w, order, [blocks.data.ask(i, w) for i in order])
+    scratch = blocks.scratch()
+    scratch.put_answers(w, order, [blocks.data.ask(i, w) for i in order])
     type(task).calls_here = 0
-    prepared = bw.certify(problem, state, LAM)
+    prepared = examine(blocks, state.store(), LAM, blocks.work(), scratch)[0]
     assert type(task).calls_here == 0
     fresh = bw.Problem(growing_task(), np.arange(10), [0] * 10)
     assert_same_certificate(prepared, bw.certify(fresh, state, LAM))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.tasks.vectors import dense_features
+from blockwolfe.tasks.reading.vectors import dense_features
 from plain_tasks import Labels
 from zoo import PROBLEMS, PlainTask, enumerated_optimum, enumerated_primal, multiclass_data
 

@@ -108,9 +108,9 @@ def test_squared_lengths_are_those_of_the_general_formula():
         for i in range(5):
             part = rng.permutation(10)[:6].astype(np.int32)
             delta = rng.normal(size=6)
-            args = (made.data, i, part, delta, 6)
+            args = (made.data, i, part, delta, 6, made.make_scratch())
             expected = part_functions.sqnorm(*args)
-            assert made.functions.sqnorm(*args) == pytest.approx(expected)
+            assert made.features.sqnorm(*args) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("loss", "expected"), [

@@ -22,17 +22,17 @@ from blockwolfe.results.trace import Trace
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
-from blockwolfe.tasks.graph import PairwiseGraph
 from blockwolfe.tasks.matching import Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.pairwise_graph import PairwiseGraph
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.program import Program
 from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.sequence import SequenceTask
-from blockwolfe.tasks.slack import SlackRescaling
+from blockwolfe.tasks.slack_rescaling import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "pack_extra", "pack_task", "save", "unpack_extra", "unpack_task"]

@@ -24,9 +24,9 @@ from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
 from blockwolfe.running.events import checked_callbacks
 from blockwolfe.running.solve import solve
-from blockwolfe.tasks.inputs import n_examples
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.reading.inputs import n_examples
 
 __all__ = ["StructuredSVM"]
 

@@ -25,8 +25,8 @@ from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.results.status import Status
-from blockwolfe.tasks.inputs import n_examples, positional, taken
 from blockwolfe.tasks.multiclass import Multiclass
+from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
 __all__ = ["StructuredSVMCV"]
 

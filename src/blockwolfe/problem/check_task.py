@@ -31,8 +31,8 @@ from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.python_task import bounds_error
 from blockwolfe.problem.state import initial_state
-from blockwolfe.tasks.inputs import n_examples, positional
-from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
+from blockwolfe.tasks.reading.inputs import n_examples, positional
+from blockwolfe.tasks.reading.vectors import check_protocol, dense_features, fitted_clone
 
 __all__ = ["TaskReport", "check_task"]
 

@@ -12,7 +12,7 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.state import initial_state
 from blockwolfe.problem.user_oracle import OracleData
-from blockwolfe.tasks.inputs import count, n_examples, positional
+from blockwolfe.tasks.reading.inputs import count, n_examples, positional
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
 

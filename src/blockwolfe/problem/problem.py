@@ -15,8 +15,8 @@ from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
 from blockwolfe.problem.state import State, check_state, initial_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
-from blockwolfe.tasks.inputs import n_examples, positional
-from blockwolfe.tasks.vectors import check_protocol, fitted_clone
+from blockwolfe.tasks.reading.inputs import n_examples, positional
+from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 
 __all__ = ["Problem", "certify", "check_lam", "check_weight"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
-from blockwolfe.tasks.vectors import sparse_features
+from blockwolfe.tasks.reading.vectors import sparse_features
 
 __all__ = ["PythonOracle", "PythonScratch", "bounds_error"]
 

@@ -14,9 +14,9 @@ from blockwolfe.report.measures import measures_of
 from blockwolfe.report.outputs import has_labels, inner_task, readable
 from blockwolfe.report.page import Page, facts, named_table
 from blockwolfe.report.structured import example_of
-from blockwolfe.tasks.inputs import positional
-from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.reading.inputs import positional
+from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["error_section"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.report.outputs import has_labels
-from blockwolfe.tasks.inputs import n_examples, positional
-from blockwolfe.tasks.labels import flatten
+from blockwolfe.tasks.reading.inputs import n_examples, positional
+from blockwolfe.tasks.reading.labels import flatten
 
 __all__ = ["ConfusionDisplay", "LabelScore"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.base.markup import Html, element, joined
-from blockwolfe.tasks.inputs import Masked
+from blockwolfe.tasks.reading.inputs import Masked
 
 __all__ = ["chip", "chips", "outputs_of", "row_text", "token_text", "words_of"]
 

@@ -29,8 +29,8 @@ from blockwolfe.report.structured import example_of
 from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
 from blockwolfe.report.weight_names import largest_weights
 from blockwolfe.report.words import certificate_text, run_facts
-from blockwolfe.tasks.inputs import n_examples, positional, taken
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
 __all__ = ["write_report"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from blockwolfe.errors import InputError
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.tasks.label_sets import label_table
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["LabelPairsDisplay"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.sequence import SequenceTask
-from blockwolfe.tasks.slack import SlackRescaling
+from blockwolfe.tasks.slack_rescaling import SlackRescaling
 
 __all__ = ["has_labels", "inner_task", "readable"]
 

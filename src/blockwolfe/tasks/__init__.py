@@ -4,19 +4,36 @@ from blockwolfe.data.arcs import Arcs, ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
-from blockwolfe.tasks.graph import PairwiseGraph
-from blockwolfe.tasks.graphs import Graph
-from blockwolfe.tasks.inputs import Masked
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.tasks.pairwise_graph import PairwiseGraph
 from blockwolfe.tasks.parsing import SpanningTree
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.program import Program, ProgramInput
+from blockwolfe.tasks.reading.graphs import Graph
+from blockwolfe.tasks.reading.inputs import Masked
+from blockwolfe.tasks.registry import register_task as register
 from blockwolfe.tasks.segments import Segments
-from blockwolfe.tasks.slack import SlackRescaling
+from blockwolfe.tasks.slack_rescaling import SlackRescaling
 from blockwolfe.tasks.tree import Tree
+
+for _task in (
+    Chain,
+    Cut,
+    Matching,
+    Multiclass,
+    Multilabel,
+    PairwiseGraph,
+    Pose,
+    Program,
+    Segments,
+    SlackRescaling,
+    SpanningTree,
+    Tree,
+):
+    register(_task)
 
 __all__ = [
     "Alignment",
@@ -43,4 +60,5 @@ __all__ = [
     "Task",
     "Tree",
     "ZeroOne",
+    "register",
 ]

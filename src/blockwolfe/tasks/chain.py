@@ -11,15 +11,15 @@ from blockwolfe.data.vectorizer import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import chain
-from blockwolfe.tasks.inputs import (
+from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
+from blockwolfe.tasks.reading.inputs import (
     check_flags,
     is_token_dicts,
     n_positions,
     sequence_tokens,
     split_masks,
 )
-from blockwolfe.tasks.labels import flatten
-from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
+from blockwolfe.tasks.reading.labels import flatten
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Chain"]

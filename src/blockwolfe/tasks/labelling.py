@@ -11,11 +11,11 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
-from blockwolfe.tasks.graphs import check_graphs, edge_tokens, node_tokens, read_ends
-from blockwolfe.tasks.inputs import check_flags, checked_mask, n_positions
-from blockwolfe.tasks.labels import encode, find_classes, flatten
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+from blockwolfe.tasks.reading.graphs import check_graphs, edge_tokens, node_tokens, read_ends
+from blockwolfe.tasks.reading.inputs import check_flags, checked_mask, n_positions
+from blockwolfe.tasks.reading.labels import encode, find_classes, flatten
 
 __all__ = ["LabellingTask"]
 

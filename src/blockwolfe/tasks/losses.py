@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
-from blockwolfe.tasks.labels import encode, find
+from blockwolfe.tasks.reading.labels import encode, find
 
 __all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss", "label_losses"]
 

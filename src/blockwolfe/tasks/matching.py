@@ -15,10 +15,10 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import augmenting_paths, matching
 from blockwolfe.structures.links import all_links
 from blockwolfe.tasks.base import Corners
-from blockwolfe.tasks.inputs import check_flags
-from blockwolfe.tasks.link_inputs import no_nodes, read_links
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+from blockwolfe.tasks.reading.inputs import check_flags
+from blockwolfe.tasks.reading.links import no_nodes, read_links
 
 __all__ = ["Alignment", "Links", "Matching"]
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.inputs import check_flags, checked_w, table_tokens
+from blockwolfe.tasks.reading.inputs import check_flags, checked_w, table_tokens
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Multiclass"]

@@ -14,9 +14,7 @@ from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut, subset, tree
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
-from blockwolfe.tasks.inputs import check_flags, table_tokens, tokens_of
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
-from blockwolfe.tasks.label_sets import label_table, miss_weights, set_classes
 from blockwolfe.tasks.losses import ZeroOne, as_loss
 from blockwolfe.tasks.part_functions import (
     FEATURES,
@@ -28,6 +26,8 @@ from blockwolfe.tasks.part_functions import (
     oracles,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+from blockwolfe.tasks.reading.inputs import check_flags, table_tokens, tokens_of
+from blockwolfe.tasks.reading.label_sets import label_table, miss_weights, set_classes
 
 __all__ = ["Multilabel"]
 

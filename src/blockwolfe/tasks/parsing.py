@@ -17,11 +17,11 @@ from blockwolfe.structures import spanning_tree
 from blockwolfe.structures.checks import integer_pairs
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
 from blockwolfe.tasks.base import Corners
-from blockwolfe.tasks.inputs import n_positions, sequence_tokens
-from blockwolfe.tasks.link_inputs import no_nodes
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
+from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens
+from blockwolfe.tasks.reading.links import no_nodes
 
 __all__ = ["SpanningTree"]
 

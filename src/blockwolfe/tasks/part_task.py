@@ -18,9 +18,9 @@ from blockwolfe.features.columns import Columns, add_parts
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
-from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch
 from blockwolfe.tasks.pieces import maximize_signature
+from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
 

@@ -19,8 +19,8 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import identity_functions, pose_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
-from blockwolfe.tasks.inputs import LARGEST_FEATURE, checked_w
 from blockwolfe.tasks.pose_functions import PoseData, PoseScratch
+from blockwolfe.tasks.reading.inputs import LARGEST_FEATURE, checked_w
 
 __all__ = ["Pose"]
 

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import program
-from blockwolfe.tasks.inputs import check_sparse
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.part_task import PartLayout
+from blockwolfe.tasks.reading.inputs import check_sparse
 
 __all__ = ["Program", "ProgramInput"]
 

@@ -14,9 +14,9 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
-from blockwolfe.tasks.inputs import checked_w
-from blockwolfe.tasks.labels import encode, find_classes
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
+from blockwolfe.tasks.reading.inputs import checked_w
+from blockwolfe.tasks.reading.labels import encode, find_classes
 from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
 
 __all__ = ["SequenceTask"]

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.errors import InputError
-from blockwolfe.tasks.inputs import positional
-from blockwolfe.tasks.labels import given_classes
 from blockwolfe.tasks.losses import class_weights
+from blockwolfe.tasks.reading.inputs import positional
+from blockwolfe.tasks.reading.labels import given_classes
 
 __all__ = ["label_table", "miss_weights", "set_classes"]
 

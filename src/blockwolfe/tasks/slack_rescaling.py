@@ -25,10 +25,10 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
-from blockwolfe.tasks.inputs import n_examples, positional, tokens_of
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish
 from blockwolfe.tasks.part_task import PartLayout
-from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
+from blockwolfe.tasks.reading.inputs import n_examples, positional, tokens_of
+from blockwolfe.tasks.reading.vectors import check_protocol, dense_features, fitted_clone
 
 __all__ = ["SlackRescaling"]
 

@@ -12,7 +12,7 @@ from blockwolfe.data.links import Links
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures.links import all_links, check_links, check_shape
-from blockwolfe.tasks.inputs import array_of, check_sparse, tokens_of
+from blockwolfe.tasks.reading.inputs import array_of, check_sparse, tokens_of
 
 __all__ = ["LinkRows", "read_links"]
 

@@ -16,7 +16,6 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.errors import unknown_option
 from blockwolfe.structures import graph, graph_exact
 from blockwolfe.tasks.base import TaskBlocks
-from blockwolfe.tasks.inputs import checked_w
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import (
     Options,
@@ -28,6 +27,7 @@ from blockwolfe.tasks.part_functions import (
     score,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput
+from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["PairwiseGraph"]
 

@@ -12,7 +12,7 @@ from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures.checks import check_ends
-from blockwolfe.tasks.inputs import (
+from blockwolfe.tasks.reading.inputs import (
     array_of,
     check_sparse,
     n_positions,
