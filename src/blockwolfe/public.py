@@ -3,8 +3,8 @@
 from blockwolfe import datasets, structures, tasks
 from blockwolfe.comparison.compare import compare
 from blockwolfe.comparison.result import Comparison
-from blockwolfe.data.alignment_features import AlignmentVectorizer
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,

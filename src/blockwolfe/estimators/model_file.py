@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.archive import Kind, read_archive, write_archive
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.features.emissions import Layout

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import chain

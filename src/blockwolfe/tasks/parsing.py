@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.data.arcs import Arcs, ArcVectorizer
+from blockwolfe.data.arcs import Arcs
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import spanning_tree

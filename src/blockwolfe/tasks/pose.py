@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
 from blockwolfe.base.compiled import call
-from blockwolfe.data.poses import LSP_ARCS
+from blockwolfe.data.datasets.figures import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import pose_functions, vector_functions

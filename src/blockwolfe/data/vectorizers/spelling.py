@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets
 
 __all__ = ["spelling"]
 
@@ -52,7 +53,7 @@ def spelling(source: Sequence[str], target: Sequence[str]) -> tuple[np.ndarray, 
     """
     words = [*source, *target]
     length = np.array([len(word) for word in words], dtype=np.int64)
-    start = np.concatenate([[0], np.cumsum(length)])
+    start = offsets(length)
     letters = np.array([ord(letter) for word in words for letter in word], dtype=np.int64)
     prefix, distance = np.zeros((2, len(source), len(target)), dtype=np.int64)
     row = np.zeros(length.max(initial=0) + 1, dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.ragged import offsets
 
 __all__ = ["DiceCounts", "Translation", "number_words", "word_ids"]
 
@@ -63,7 +64,7 @@ def _look_up(pairs: _Pairs, values: np.ndarray, source: Any, target: Any) -> np.
 def _presence(ids: Sequence[np.ndarray], n_words: int) -> sp.csr_array:
     """Sentences x words, one where the word occurs."""
     distinct = [np.unique(row) for row in ids]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in distinct])])
+    indptr = offsets([len(row) for row in distinct])
     indices = np.concatenate(distinct)
     return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(ids), n_words))
 
@@ -186,7 +187,7 @@ class Translation:
     def _runs(self, left: list[np.ndarray], right: list[np.ndarray]) -> Any:
         """Pairs of every target word with all its source words, word after word."""
         runs = np.concatenate([np.full(len(b), len(a)) for a, b in zip(left, right, strict=True)])
-        begin = np.concatenate([[0], np.cumsum(runs)]).astype(np.int64)
+        begin = offsets(runs)
         place, at = np.empty(begin[-1], dtype=np.int32), 0
         for a, b in zip(left, right, strict=True):
             _places(self._pairs, a, b, place[at : at + len(a) * len(b)])

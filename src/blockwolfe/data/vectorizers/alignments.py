@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +10,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from blockwolfe.base.checks import check_integer
 from blockwolfe.data.links import Links
-from blockwolfe.data.spelling import spelling
-from blockwolfe.data.word_pairs import DiceCounts, Translation, number_words, word_ids
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.data.vectorizers.spelling import spelling
+from blockwolfe.data.vectorizers.word_pairs import DiceCounts, Translation, number_words, word_ids
+from blockwolfe.errors import InputError
 
 __all__ = ["AlignmentVectorizer"]
 
@@ -52,9 +52,7 @@ class AlignmentVectorizer(TransformerMixin, BaseEstimator):
     def fit(self, X: Sequence[Any], y: Any = None) -> AlignmentVectorizer:
         """Count words, alone and together."""
         for name in ("n_common", "n_iterations"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-                raise OptionError(f"{name}={value!r} must be an integer >= 0.")
+            check_integer(name, getattr(self, name), 0)
         _check_pairs(X)
         source, target = ([pair[side] for pair in X] for side in range(2))
         self._source, self._target = number_words(source), number_words(target)

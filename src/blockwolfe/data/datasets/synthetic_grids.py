@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_integer, is_real
 from blockwolfe.base.seeds import generator
-from blockwolfe.data.datasets import Dataset
+from blockwolfe.data.datasets.dataset import Dataset
 from blockwolfe.data.graphs import Graph, grid_edges
 from blockwolfe.errors import OptionError
 
@@ -32,9 +32,8 @@ def synthetic_grids(
     ((20, 1), (31, 2))
     """
     for argument, value in {"n": n, "height": height, "width": width}.items():
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-            raise OptionError(f"{argument}={value!r} must be an integer >= 1.")
-    if not isinstance(noise, numbers.Real) or not 0 <= noise < np.inf:
+        check_integer(argument, value, 1)
+    if not is_real(noise) or not 0 <= noise < np.inf:
         raise OptionError(f"noise={noise!r} must be a number >= 0.")
     rng, edges = generator(random_state), grid_edges(height, width)
     X, Y = [], []

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.datasets import Dataset, PathLike, check_split
-from blockwolfe.data.fetch import check_content, find_file
+from blockwolfe.data.datasets.dataset import Dataset, PathLike, check_split
+from blockwolfe.data.datasets.fetch import check_content, find_file
 from blockwolfe.errors import InputError
 
 __all__ = ["load_scene"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from typing import Any, NoReturn
 
 from blockwolfe.errors import DataNotFoundError, InputError
 
-__all__ = ["cache_folder", "check_content", "find_file", "root_folder", "unpack", "unpacked"]
+__all__ = ["cache_folder", "check_content", "find_file", "root_folder"]
 
 ENVIRONMENT = "BLOCKWOLFE_DATA"
 
@@ -138,37 +137,6 @@ def _download(url: str, target: Path, check: Callable[[Path], object] | None, to
         fail(f"{url} gave something else than {target.name}", error)
     except OSError as error:  # includes all that requests raises
         fail(f"downloading {url} failed ({type(error).__name__}: {error})", error)
-
-
-def unpacked(path: Path) -> bytes:
-    """The content of a file, gzip or plain; told by its first bytes and not by its name.
-
-    A server may send a ``.gz`` file with ``Content-Encoding: gzip``, which leaves plain
-    text under the name of the packed file.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.gz"
-    ...     n_bytes = path.write_bytes(gzip.compress(b"text"))
-    ...     unpacked(path)
-    b'text'
-    """
-    return unpack(path.read_bytes(), path)
-
-
-def unpack(content: bytes, path: str | os.PathLike[str]) -> bytes:
-    """The same of bytes that are there already; `path` names them in errors.
-
-    >>> unpack(gzip.compress(b"text"), "-")
-    b'text'
-    """
-    if not content.startswith(b"\x1f\x8b"):
-        return content
-    try:
-        return gzip.decompress(content)
-    except Exception as error:  # damaged gzip raises EOFError, zlib.error, OSError, ...
-        raise InputError(f"{path} cannot be unpacked ({error}): it is truncated or altered.") from (
-            error
-        )
 
 
 def check_content(found: str, expected: str, path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from itertools import pairwise
 from typing import Any
 
@@ -10,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
+from blockwolfe.base.checks import check_integer, is_integer, is_real
+from blockwolfe.base.ragged import offsets
 from blockwolfe.base.seeds import generator
-from blockwolfe.data.datasets import Dataset, check_split
+from blockwolfe.data.datasets.dataset import Dataset, check_split
 from blockwolfe.errors import OptionError
 
 __all__ = ["digit_strings", "synthetic_chains"]
@@ -102,8 +103,8 @@ def synthetic_chains(
     Dataset('synthetic-chains': 3 sequences, 18 positions, 2 labels, 4 features)
     """
     for argument, value in {"n_labels": n_labels, "n_features": n_features}.items():
-        _check_count(argument, value)
-    if not isinstance(noise, numbers.Real) or not 0 <= noise < np.inf:
+        check_integer(argument, value, 1)
+    if not is_real(noise) or not 0 <= noise < np.inf:
         raise OptionError(f"noise={noise!r} must be a number >= 0.")
     rng = generator(random_state)
     weight = np.exp(1.5 * rng.normal(size=(n_labels, n_labels)))
@@ -141,11 +142,11 @@ def _split(values: Any, offset: np.ndarray) -> list[Any]:
 
 def _offsets(rng: np.random.Generator, n: int, length: Length, argument: str) -> np.ndarray:
     """Where each sequence begins, and the end of the last."""
-    _check_count(argument, n)
-    least, greatest = (length, length) if isinstance(length, numbers.Integral) else _pair(length)
+    check_integer(argument, n, 1)
+    least, greatest = _pair((length, length) if is_integer(length) else length)
     if not 1 <= least <= greatest:
         raise OptionError(f"length={length!r} must be at least 1, the smaller number first.")
-    return np.concatenate([[0], np.cumsum(rng.integers(least, greatest + 1, size=n))])
+    return offsets(rng.integers(least, greatest + 1, size=n))
 
 
 def _pair(length: Any) -> tuple[int, int]:
@@ -153,11 +154,6 @@ def _pair(length: Any) -> tuple[int, int]:
         least, greatest = length
     except (TypeError, ValueError):
         least = greatest = None
-    if not isinstance(least, numbers.Integral) or not isinstance(greatest, numbers.Integral):
+    if not is_integer(least) or not is_integer(greatest):
         raise OptionError(f"length={length!r} must be an integer or a pair of integers.")
     return int(least), int(greatest)
-
-
-def _check_count(argument: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise OptionError(f"{argument}={value!r} must be an integer >= 1.")

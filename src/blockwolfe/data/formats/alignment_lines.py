@@ -1,4 +1,4 @@
-"""Word alignments: the file format of the shared tasks, and the error rate."""
+"""Word alignments in the file format of the shared tasks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.conll import text_lines
-from blockwolfe.data.fetch import unpacked
-from blockwolfe.data.links import Alignment, read_pairs
+from blockwolfe.data.links import Alignment
+from blockwolfe.data.text import text_lines, unpacked
 from blockwolfe.errors import InputError
 
-__all__ = ["alignment_error_rate", "read_alignments"]
+__all__ = ["alignments_in", "in_order", "read_alignments"]
 
 _LINE = re.compile(r"(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]+([SP])")
 
@@ -89,31 +87,3 @@ def _by_kind(links: dict[tuple[int, int], str]) -> Alignment:
         for wanted in "SP"
     )
     return Alignment(sure.reshape(-1, 2), possible.reshape(-1, 2))
-
-
-def alignment_error_rate(
-    sure: Sequence[Any], possible: Sequence[Any], predicted: Sequence[Any]
-) -> float:
-    """AER = 1 - (|A & S| + |A & (S | P)|) / (|A| + |S|), over all sentences together.
-
-    Each argument has one collection of pairs (source, target) per sentence: sure links S,
-    possible links P (whether or not they contain S), predicted links A.
-
-    >>> alignment_error_rate([[(0, 0), (1, 1)]], [[(1, 2)]], [[(0, 0), (1, 2)]])
-    0.25
-    """
-    if not len(sure) == len(possible) == len(predicted):
-        raise InputError(
-            f"sure, possible and predicted have {len(sure)}, {len(possible)} and "
-            f"{len(predicted)} sentences; expected as many."
-        )
-    n_right = n_links = 0
-    for i, row in enumerate(zip(sure, possible, predicted, strict=True)):
-        names = (f"sure[{i}]", f"possible[{i}]", f"predicted[{i}]")
-        S, P, A = (
-            set(map(tuple, read_pairs(links, name).tolist()))
-            for links, name in zip(row, names, strict=True)
-        )
-        n_right += len(A & S) + len(A & (S | P))
-        n_links += len(A) + len(S)
-    return 1.0 - n_right / n_links if n_links else 0.0

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from blockwolfe.data.arrays import load_arrays
-from blockwolfe.data.datasets import Dataset, PathLike, check_split
+from blockwolfe.data.datasets.arrays import load_arrays
+from blockwolfe.data.datasets.dataset import Dataset, PathLike, check_split
 from blockwolfe.data.graphs import Graph
 
 __all__ = ["load_horses"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.arcs import ArcVectorizer, padded, true_arcs
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer, padded, true_arcs
 
 __all__ = ["arc_feature_names"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction import DictVectorizer
 
+from blockwolfe.base.checks import check_integer
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = ["TokenVectorizer"]
@@ -40,8 +43,7 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Sequence[Any], y: Any = None) -> TokenVectorizer:
         """Learn the vocabulary."""
-        if not isinstance(self.min_count, numbers.Integral) or self.min_count < 1:
-            raise OptionError(f"min_count={self.min_count!r} must be an integer >= 1.")
+        check_integer("min_count", self.min_count, 1)
         self._vectorizer = DictVectorizer(separator=":")
         rows = self._vectorizer.fit_transform(_tokens(X))
         if self.min_count > 1:
@@ -58,8 +60,7 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
     def transform(self, X: Sequence[Any]) -> list[sp.csr_array]:
         """One CSR matrix per sequence."""
         rows = sp.csr_array(self._vectorizer.transform(_tokens(X)))
-        ends = np.cumsum([len(sequence) for sequence in X])
-        return [rows[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        return [rows[a:b] for a, b in pairwise(offsets([len(sequence) for sequence in X]))]
 
     @classmethod
     def from_names(cls, names: Iterable[str], min_count: int = 1) -> TokenVectorizer:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.datasets import Dataset, PathLike, check_split
-from blockwolfe.data.fetch import check_content, find_file
-from blockwolfe.data.poses import LSP_ARCS, LSP_JOINTS, appearance_maps, on_grid
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.base.checks import check_integer
+from blockwolfe.data.datasets.dataset import Dataset, PathLike, check_split
+from blockwolfe.data.datasets.fetch import check_content, find_file
+from blockwolfe.data.datasets.figures import LSP_ARCS, LSP_JOINTS, appearance_maps, on_grid
+from blockwolfe.errors import InputError
 
 __all__ = ["load_lsp"]
 
@@ -51,8 +52,7 @@ def load_lsp(
     blockwolfe.errors.OptionError: split='dev' is not known; valid: 'train', 'test'.
     """
     check_split(split)
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 12:
-        raise OptionError(f"size={size!r} must be an integer >= 12.")
+    check_integer("size", size, 12)
     people = _read_people(find_file("lsp", "lsp_joints.npz", data_home, check=_read_people))
     images = range(_N_TRAIN) if split == "train" else range(_N_TRAIN, len(people.xy))
     X, Y = [], []

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from blockwolfe.data.arrays import load_arrays
-from blockwolfe.data.datasets import Dataset, PathLike, check_split
+from blockwolfe.base.ragged import offsets
+from blockwolfe.data.datasets.arrays import load_arrays
+from blockwolfe.data.datasets.dataset import Dataset, PathLike, check_split
 from blockwolfe.data.graphs import Graph, grid_edges
 
 __all__ = ["load_snakes"]
@@ -46,7 +47,7 @@ def load_snakes(
     colours, labels, shapes = load_arrays("snakes", "snakes.npz", data_home, kinds, _SHA256[split])
     codes = (colours[:, None, :] == _COLOURS[None]).all(axis=2).argmax(axis=1)
     labels = labels.astype(np.int64)
-    offset = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
+    offset = offsets(shapes.prod(axis=1))
     spans = [slice(a, b) for a, b in pairwise(offset.tolist())]
     return Dataset(
         X=[

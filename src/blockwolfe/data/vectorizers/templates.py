@@ -16,7 +16,6 @@ counts as one symbol of its own.
 from __future__ import annotations
 
 import hashlib
-import numbers
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -27,6 +26,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from blockwolfe.base.checks import check_integer
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = ["CHUNK_TEMPLATE", "WORD_TEMPLATE", "TemplateFeatures", "parse_template"]
@@ -129,8 +130,7 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Sequence[Sequence[Row]], y: Any = None) -> TemplateFeatures:
         """Number the features of the training sentences."""
-        if not isinstance(self.min_count, numbers.Integral) or self.min_count < 1:
-            raise OptionError(f"min_count={self.min_count!r} must be an integer >= 1.")
+        check_integer("min_count", self.min_count, 1)
         templates = parse_template(self.template)
         seen = _Seen(templates, X, self._row)
         kept, sizes, names = [], [], []
@@ -174,7 +174,7 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
         )
         is_active = active >= 0
         indices = active[is_active]
-        start = np.concatenate([[0], np.cumsum(is_active.sum(axis=1))]).astype(np.int32)
+        start = offsets(is_active.sum(axis=1)).astype(np.int32)
         ones = np.ones(len(indices))
         made = []
         for a, b in pairwise(accumulate((len(sentence) for sentence in X), initial=0)):

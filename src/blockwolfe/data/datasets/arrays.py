@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from blockwolfe.data.fetch import check_content, find_file
+from blockwolfe.data.datasets.dataset import PathLike
+from blockwolfe.data.datasets.fetch import check_content, find_file
 from blockwolfe.errors import InputError
 
 __all__ = ["load_arrays"]
-
-PathLike = str | os.PathLike[str]
 
 
 def load_arrays(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from blockwolfe.data.alignment import alignments_in, in_order
-from blockwolfe.data.datasets import Dataset, PathLike
-from blockwolfe.data.fetch import check_content, find_file, unpacked
+from blockwolfe.data.datasets.dataset import Dataset, PathLike
+from blockwolfe.data.datasets.fetch import check_content, find_file
+from blockwolfe.data.formats.alignment_lines import alignments_in, in_order
 from blockwolfe.data.links import Alignment
+from blockwolfe.data.text import unpacked
 from blockwolfe.errors import InputError, unknown_option
 
 __all__ = ["load_hansards"]
