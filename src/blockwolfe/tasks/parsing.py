@@ -95,7 +95,7 @@ class SpanningTree(PartTask):
         self.layout_ = PartLayout(0, n_features, 0, 1)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the vectoriser and the loss."""
         super().relearn(learned)
         self.loss_ = self._checked_loss()

@@ -18,6 +18,7 @@ from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import BlockFunctions, Corners, TaskBlocks
 from blockwolfe.tasks.inputs import checked_w
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import PartData
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
@@ -79,15 +80,12 @@ class PartLayout(NamedTuple):
         )
 
 
-class PartTask(BaseEstimator):
+class PartTask(Learned, BaseEstimator):
     """Base class; `fit` of a subclass sets `layout_` and ends with `return self`."""
 
     exact = True
     functions: BlockFunctions  # `part_functions.functions(maximize)` of the subclass
     layout_: PartLayout
-    # Learned attributes besides `layout_` (arrays, or what numpy makes one of): a model file
-    # keeps them.
-    learned: tuple[str, ...] = ()
 
     # -- what subclasses say -------------------------------------------------------------
 
@@ -95,10 +93,15 @@ class PartTask(BaseEstimator):
         """Learn labels, vocabulary and layout; trains nothing."""
         raise NotImplementedError
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
-        """Set the attributes named in `learned`, and what follows from them and the options."""
-        for name, value in learned.items():
-            setattr(self, name, value)
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As in the base class, and the layout."""
+        plain, arrays = super().packed()
+        return plain | {"layout_": list(self.layout_)}, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, and the layout."""
+        super().relearn(learned)
+        self.layout_ = PartLayout(*learned["layout_"])
 
     def _read(self, X: Any) -> GraphInput:
         """X as graphs, checked, with as many features as in training."""

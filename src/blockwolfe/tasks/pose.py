@@ -18,12 +18,13 @@ from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import pose_functions, vector_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
 from blockwolfe.tasks.inputs import LARGEST_FEATURE, checked_w
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.pose_functions import PoseData
 
 __all__ = ["Pose"]
 
 
-class Pose(BaseEstimator):
+class Pose(Learned, BaseEstimator):
     """Positions of joints on a pixel grid, tied by a tree of arcs that give way like springs.
 
     X is a list of score maps, (n_joints, height, width), or (n_joints, n_channels, height, width)
@@ -92,7 +93,7 @@ class Pose(BaseEstimator):
         self.anchor_ = self._find_anchors(offset)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """Set what `fit` learned, from a model file."""
         self.anchor_ = learned["anchor_"]
         self.unit_, self.scale_ = float(learned["unit_"]), float(learned["scale_"])

@@ -23,6 +23,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Corners, TaskBlocks
 from blockwolfe.tasks.inputs import n_examples, positional, tokens_of
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import PartData
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.vectors import check_protocol, dense_features, fitted_clone
@@ -41,7 +42,7 @@ def maximize(data: Any, i: int, w: Any, part: Any, value: Any) -> tuple[int, flo
     return part_functions.finish(data, i, part, 1, value)
 
 
-class SlackRescaling(BaseEstimator):
+class SlackRescaling(Learned, BaseEstimator):
     """Any task whose outputs can be listed, with its hinge loss rescaled by slack, not margin.
 
     An output of small loss is kept as far away as one of large loss, but it costs less to fail.
@@ -84,6 +85,10 @@ class SlackRescaling(BaseEstimator):
         for i in range(n_examples(X, Y)):
             self._check_number(X[i], i)
         return self
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The fitted task itself is all there is."""
+        return {"task_": self.task_}, {}
 
     def _check_number(self, x: Any, i: int) -> None:
         outputs = self.task_.outputs(x)
