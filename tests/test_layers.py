@@ -1,7 +1,8 @@
-"""A file imports only from layers to its left, and every public name is documented by example."""
+"""Files import from layers to their left and in no circle; public names are shown by example."""
 
 import ast
 import doctest
+import graphlib
 import inspect
 import os
 import subprocess
@@ -67,6 +68,94 @@ def test_imports_go_left(path):
     assert own in RANK, f"{own} has no place in the order of layers"
     for room in imported_rooms(path):
         assert RANK[room] <= RANK[own], f"{path.name} ({own}) imports from {room}, to its right"
+
+
+def module_of(path):
+    """The dotted name of a file; a folder's is that of its `__init__`."""
+    parts = ("blockwolfe", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def executed(body):
+    """Statements that run when the file is imported: not those of functions or for type checkers."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            yield from executed(node.orelse)
+            continue
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            yield from executed(getattr(node, field, []))
+
+
+def imported_modules(tree, modules):
+    """Files that a file needs before it is complete itself."""
+    for node in executed(tree.body):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module in modules:
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if inside in modules else node.module
+
+
+def import_graph(sources):
+    """Which modules each module imports, from (name, text) pairs."""
+    return {
+        name: set(imported_modules(ast.parse(text), sources)) - {name}
+        for name, text in sources.items()
+    }
+
+
+def test_no_import_circles():
+    graph = import_graph({module_of(path): path.read_text() for path in SOURCES})
+    assert graph["blockwolfe.tasks.chain"] >= {"blockwolfe.tasks.sequence", "blockwolfe.errors"}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail("files import each other in a circle: " + " <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize(
+    ("late", "is_circle"),
+    [
+        ("from a import x", True),
+        ("import a", True),
+        ("try:\n    import a\nexcept ImportError:\n    pass", True),
+        ("class C:\n    from a import x", True),
+        ("def f():\n    import a", False),
+        ("if TYPE_CHECKING:\n    import a", False),
+    ],
+)
+def test_circles_are_seen(late, is_circle):
+    graph = import_graph({"a": "from b import c", "b": late, "b.c": "import b"})
+    found = False
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError:
+        found = True
+    assert found == is_circle
+
+
+TESTS = Path(__file__).parent
+
+
+def test_folders_of_tests_mirror_the_folders_of_the_source():
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    missing = [str(folder) for folder in folders if not (ROOT / folder).is_dir()]
+    assert not missing, f"tests/ has {missing}, which src/blockwolfe/ has not"
+
+
+def test_functions_are_short():
+    sys.path.insert(0, str(TESTS.parent / "tools"))
+    try:
+        from function_lengths import summary
+    finally:
+        del sys.path[0]
+    median, high, _ = summary(ROOT)
+    assert median <= 5
+    assert high <= 17
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

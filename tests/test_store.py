@@ -1,5 +1,6 @@
 """Model files: round trips, and every way a file can be bad."""
 
+import dataclasses
 import io
 import json
 import zipfile
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.estimators import known
+from blockwolfe.methods.bcfw.sampling import Sampling
 from zoo import PlainTask, chain_data, multiclass_data, token_dicts
 
 
@@ -208,3 +211,80 @@ def test_names_of_columns_are_remembered(tmp_path):
     back.predict(table)
     with pytest.raises(ValueError, match="feature names"):
         back.predict(table[list("dcba")])
+
+
+@dataclasses.dataclass(frozen=True)
+class Backwards(Sampling):
+    """A sampling rule of a user's."""
+
+    stride: int = 1
+
+    def order(self, n_blocks, rng):
+        return np.arange(n_blocks)[:: -self.stride]
+
+
+class Renamed(bw.tasks.Multiclass):
+    """A task of a user's that learns as one of ours."""
+
+
+@dataclasses.dataclass
+class Sign:
+    """A task of a user's that learns nothing; labels are -1 and 1."""
+
+    n_features: int = 4
+
+    def features(self, x, y):
+        return y * np.asarray(x, dtype=float)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def decode(self, x, w):
+        return 1 if np.dot(w, x) >= 0 else -1
+
+    def augmented_decode(self, x, y, w):
+        return max((-1, 1), key=lambda h: self.loss(y, h) + h * np.dot(w, x))
+
+
+def register(monkeypatch, family, kind):
+    registered = getattr(known, family)() | {kind.__name__: kind}
+    monkeypatch.setattr(known, family, lambda: registered)
+
+
+def test_a_rule_is_saved_by_name_once_it_is_known(tmp_path, monkeypatch):
+    svm = bw.StructuredSVM(lam=1.0, tol=0.1, method=bw.BCFW(Backwards(stride=1)))
+    svm.fit(*multiclass_data())
+    with pytest.raises(bw.InputError, match=r"Backwards.*cannot be saved"):
+        svm.save(tmp_path / "m.npz")
+    with monkeypatch.context() as registered:
+        register(registered, "known_rules", Backwards)
+        svm.save(tmp_path / "m.npz")
+        assert bw.load(tmp_path / "m.npz").method == svm.method
+    with pytest.raises(bw.ModelFileError, match=r"unknown object 'Backwards'.*register"):
+        bw.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("kind", [Renamed, Sign])
+@pytest.mark.parametrize("wrap", [lambda task: task, bw.tasks.SlackRescaling])
+def test_a_task_is_saved_by_name_once_it_is_known(tmp_path, monkeypatch, kind, wrap):
+    if kind is Sign:
+        monkeypatch.setattr(Sign, "outputs", lambda self, x: [-1, 1], raising=False)
+    X, Y = multiclass_data()
+    svm = bw.StructuredSVM(wrap(kind()), lam=1.0, tol=0.1).fit(X, np.where(Y, 1, -1))
+    svm.save(tmp_path / "m.npz")
+    with pytest.raises(bw.InputError, match=rf"task class \w*\(?{kind.__name__}\b"):
+        bw.load(tmp_path / "m.npz")
+    register(monkeypatch, "known_tasks", kind)
+    svm.save(tmp_path / "m.npz")
+    back = bw.load(tmp_path / "m.npz")
+    assert repr(back.task_) == repr(svm.task_)
+    np.testing.assert_array_equal(back.predict(X), svm.predict(X))
+
+
+def test_every_task_of_ours_is_kept_whole():
+    """A task whose class is forgotten in the list would be saved by its name alone."""
+    named = [getattr(bw.tasks, name) for name in bw.tasks.__all__]
+    tasks = [
+        kind for kind in named if hasattr(kind, "augmented_decode") and kind is not bw.tasks.Task
+    ]
+    assert set(tasks) == set(known.known_tasks().values())

@@ -5,18 +5,22 @@
 Dataset('digit-strings-train': 2 sequences, 10 positions, 10 labels, 64 features)
 """
 
-from blockwolfe.data.alignment import alignment_error_rate, read_alignments
-from blockwolfe.data.conll import chunk_f1
-from blockwolfe.data.conllu import load_ud_ewt, read_conllu, unlabelled_attachment_score
-from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
-from blockwolfe.data.hansards import load_hansards
-from blockwolfe.data.horses import load_horses
-from blockwolfe.data.lsp import load_lsp
-from blockwolfe.data.poses import LSP_ARCS, LSP_JOINTS, pck, synthetic_poses
-from blockwolfe.data.scene import load_scene
-from blockwolfe.data.snakes import load_snakes
-from blockwolfe.data.synthetic import digit_strings, synthetic_chains
-from blockwolfe.data.synthetic_grids import synthetic_grids
+from blockwolfe.data.datasets.conll2000 import load_conll2000
+from blockwolfe.data.datasets.dataset import Dataset
+from blockwolfe.data.datasets.figures import LSP_ARCS, LSP_JOINTS
+from blockwolfe.data.datasets.hansards import load_hansards
+from blockwolfe.data.datasets.horses import load_horses
+from blockwolfe.data.datasets.lsp import load_lsp
+from blockwolfe.data.datasets.ocr import load_ocr
+from blockwolfe.data.datasets.scene import load_scene
+from blockwolfe.data.datasets.snakes import load_snakes
+from blockwolfe.data.datasets.synthetic_grids import synthetic_grids
+from blockwolfe.data.datasets.synthetic_poses import synthetic_poses
+from blockwolfe.data.datasets.synthetic_sequences import digit_strings, synthetic_chains
+from blockwolfe.data.datasets.ud_ewt import load_ud_ewt
+from blockwolfe.data.formats.alignment_lines import read_alignments
+from blockwolfe.data.formats.conllu import read_conllu
+from blockwolfe.data.scores import alignment_error_rate, chunk_f1, pck, unlabelled_attachment_score
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [

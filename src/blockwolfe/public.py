@@ -3,8 +3,8 @@
 from blockwolfe import datasets, structures, tasks
 from blockwolfe.comparison.compare import compare
 from blockwolfe.comparison.result import Comparison
-from blockwolfe.data.alignment_features import AlignmentVectorizer
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
@@ -18,8 +18,18 @@ from blockwolfe.errors import (
 from blockwolfe.estimators.model_file import load
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
+from blockwolfe.methods.auto import Auto
+from blockwolfe.methods.base import Engine, Method
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.sampling import Cyclic, GapSampling, MaxGap, Permutation, Sampling, Uniform
+from blockwolfe.methods.bcfw.sampling import (
+    Cyclic,
+    GapSampling,
+    MaxGap,
+    Permutation,
+    Sampling,
+    Uniform,
+)
+from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.steps import (
     FW,
     Away,
@@ -29,9 +39,6 @@ from blockwolfe.methods.bcfw.steps import (
     Pairwise,
     Step,
 )
-from blockwolfe.methods.auto import Auto
-from blockwolfe.methods.base import Engine, Method
-from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.registry import register
 from blockwolfe.path.cv import StructuredSVMCV

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blockwolfe.cli.registry import TASKS
-from blockwolfe.data.datasets import Dataset
+from blockwolfe.data.datasets.dataset import Dataset
 
 TRAIN = ["--lam", "0.05", "--tol", "0.05"]
 

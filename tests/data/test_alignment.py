@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-import blockwolfe.data.hansards as module
+import blockwolfe.data.datasets.hansards as module
 from blockwolfe import datasets
-from blockwolfe.data.spelling import spelling
-from blockwolfe.data.word_pairs import DiceCounts, Translation, number_words, word_ids
+from blockwolfe.data.vectorizers.spelling import spelling
+from blockwolfe.data.vectorizers.word_pairs import DiceCounts, Translation, number_words, word_ids
 from files import put
 
 PAIRS = [

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blockwolfe.data.arc_names import _name, arc_feature_names
-from blockwolfe.data.arcs import ArcVectorizer, true_arcs
+from blockwolfe.data.vectorizers.arc_names import _name, arc_feature_names
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer, true_arcs
 
 
 def random_trees(n, seed=0):

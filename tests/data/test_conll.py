@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from blockwolfe.data.conll import ChunkFeatures, chunk_f1, read_columns
+from blockwolfe.data.formats.conll import read_columns
+from blockwolfe.data.scores import chunk_f1
+from blockwolfe.data.vectorizers.chunks import ChunkFeatures
 from blockwolfe.errors import InputError, OptionError
 
 TEXT = "He PRP B-NP\nran VBD B-VP\n\n\nWhy\tWRB  B-ADVP \n"

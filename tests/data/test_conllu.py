@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.data.conllu import iterate_conllu, read_conllu
+from blockwolfe.data.formats.conllu import iterate_conllu, read_conllu
 from blockwolfe.errors import DataNotFoundError, InputError, OptionError
 from files import put
 

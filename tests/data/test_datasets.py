@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import blockwolfe.data.datasets as module
 from blockwolfe import datasets
+from blockwolfe.data.datasets import conll2000, ocr
 from blockwolfe.errors import DataNotFoundError, InputError, OptionError
 from files import TRAIN_URL, put
 
@@ -49,8 +49,8 @@ def accepted(words, monkeypatch):
     labels = np.array([ord(letter) - ord("a") for word, *_ in words for letter in word], np.uint8)
     fold = np.array([fold for _, fold, _ in words], np.uint8)
     offsets = np.cumsum([0] + [len(word) for word, *_ in words])
-    letters = module._Letters(pictures, labels, fold, offsets)
-    monkeypatch.setattr(module, "_OCR_SHA256", letters.digest())
+    letters = ocr._Letters(pictures, labels, fold, offsets)
+    monkeypatch.setattr(ocr, "_SHA256", letters.digest())
     return letters
 
 
@@ -151,7 +151,7 @@ class TestLetters:
 def chunks(monkeypatch):
     """Make the checksums those of the fake sentences."""
     sums = {split: hashlib.sha256(text.encode()).hexdigest() for split, text in CHUNKS.items()}
-    monkeypatch.setattr(module, "_CONLL_SHA256", sums)
+    monkeypatch.setattr(conll2000, "_SHA256", sums)
 
 
 class TestChunks:

@@ -8,7 +8,7 @@ import pooch
 import pytest
 
 from blockwolfe.data import find_file
-from blockwolfe.data.fetch import _platform_cache, cache_folder
+from blockwolfe.data.datasets.fetch import _platform_cache, cache_folder
 from blockwolfe.errors import DataNotFoundError
 from files import TRAIN_URL, put
 

@@ -5,7 +5,7 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe import datasets
-from blockwolfe.data import horses, snakes
+from blockwolfe.data.datasets import horses, snakes
 from blockwolfe.data.graphs import grid_edges
 
 

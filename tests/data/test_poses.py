@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import blockwolfe.data.lsp as module
+import blockwolfe.data.datasets.lsp as module
 from blockwolfe import datasets
-from blockwolfe.data.poses import LSP_ARCS, LSP_JOINTS, MIRROR, appearance_maps
+from blockwolfe.data.datasets.figures import LSP_ARCS, LSP_JOINTS, MIRROR, appearance_maps
 from blockwolfe.errors import DataNotFoundError, InputError, OptionError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from blockwolfe import datasets
-from blockwolfe.data import scene
+from blockwolfe.data.datasets import scene
 from blockwolfe.errors import DataNotFoundError, InputError, OptionError
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from blockwolfe.data.synthetic import digit_strings, synthetic_chains
+from blockwolfe.data.datasets.synthetic_sequences import digit_strings, synthetic_chains
 from blockwolfe.errors import OptionError
 
 

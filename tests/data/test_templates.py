@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockwolfe.data.templates import CHUNK_TEMPLATE, TemplateFeatures, parse_template
+from blockwolfe.data.vectorizers.templates import CHUNK_TEMPLATE, TemplateFeatures, parse_template
 from blockwolfe.errors import InputError, OptionError
 
 SENTENCE = [("New", "NNP", "1990"), ("York", "NNP", "x"), ("3.14%", "CD", "y")]

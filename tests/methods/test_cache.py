@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from blockwolfe.dual.corners import least_useful
+from blockwolfe.methods.engines import make_engine
 
 import blockwolfe as bw
-from blockwolfe.dual.corners import least_useful
 from blockwolfe.dual.growth import ROW_BYTES, CapTooSmallError, live_rows, roomier_stock
 from blockwolfe.methods.bcfw import passes as block_engine
 from blockwolfe.methods.bcfw.rules import CACHE_HITS
-from blockwolfe.methods.engines import make_engine
 from blockwolfe.problem.workers import Workers
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data

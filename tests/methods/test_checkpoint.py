@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blockwolfe.methods.engines import make_engine
+from blockwolfe.methods.settings import as_method
 
 import blockwolfe as bw
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import passes as block_engine
-from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.settings import as_method
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint

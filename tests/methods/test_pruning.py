@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-import blockwolfe as bw
 from blockwolfe.dual.corners import Stock
-from blockwolfe.dual.growth import Pool, live_rows
 from blockwolfe.dual.pruning import PATIENCE, prune
 from blockwolfe.methods.engines import make_engine
+
+import blockwolfe as bw
+from blockwolfe.dual.growth import Pool, live_rows
 from blockwolfe.problem.state import rebuild_v
 from blockwolfe.problem.workers import Workers
 from zoo import PROBLEMS

@@ -1,22 +1,29 @@
 """The one door to Numba: cached compilation, and compiled functions as plain values.
 
-Two rules, both measured (see docs/decisions.md):
+Three rules, measured (see docs/decisions.md):
 
 * every compiled function goes through `jit`, so that a machine without a
   writable cache folder still works, only slower at first use;
 * a compiled function handed to another one is wrapped in `Piece`, whose Numba
   type is its *signature*. The loop is then compiled once per signature, kept
-  on disk across processes, and never runs a stale copy of an edited piece.
+  on disk across processes, and never runs a stale copy of an edited piece;
+* what is kept on disk is valid for the sources of the whole package. Numba looks
+  only at the file that a function is in, and would miss an edit in another file
+  from which the function takes a helper, a constant or a tuple's fields.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -32,9 +39,55 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
     try:
-        return numba.njit(cache=True, **options)(function)
+        return _valid_for_package(numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no cache folder is writable: compile in memory
         return numba.njit(**options)(function)
+
+
+def _valid_for_package(dispatcher: Any) -> Any:
+    """Add the sources of the package to the stamp under which Numba keeps compiled code."""
+    file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    stamp = getattr(file, "_source_stamp", None)
+    if stamp is not None:  # (else Numba has changed inside, and its own stamp must do)
+        file._source_stamp = (stamp, sources_digest(_PACKAGE))
+    return dispatcher
+
+
+_PACKAGE = Path(__file__).parents[1]
+# What marks a file that compiled code comes from: functions, constants, the fields of its tuples.
+_MARKS = (b"compiled", b"numba", b"NamedTuple")
+
+
+@cache
+def sources_digest(folder: Path) -> str:
+    """A hash of the content of all files below a folder that compiled code may come from.
+
+    It takes some milliseconds, once per process: the whole package is about 1 MB.
+    """
+    digest, root = hashlib.blake2b(digest_size=16), str(folder)
+    for path in _python_files(root):
+        content = _read(path)
+        if any(mark in content for mark in _MARKS):
+            digest.update(b"%s %d " % (path[len(root) :].encode(), len(content)))
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _python_files(root: str) -> Iterator[str]:
+    for folder, inside, names in os.walk(root):
+        inside[:] = sorted(name for name in inside if name != "__pycache__")
+        for name in sorted(names):
+            if name.endswith(".py"):
+                yield os.path.join(folder, name)
+
+
+def _read(path: str) -> bytes:
+    """The content of a file; `open` takes twice as long, and there are hundreds of files."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        return os.read(file, os.fstat(file).st_size)
+    finally:
+        os.close(file)
 
 
 class Piece:

@@ -30,7 +30,7 @@ def list_datasets(data_home: o.DataHome = None, json: o.Json = False) -> int:
     Example:
       blockwolfe data list
     """
-    from blockwolfe.data.fetch import root_folder
+    from blockwolfe.data.datasets.fetch import root_folder
 
     root = root_folder(data_home)[0]
     found: list[dict[str, Any]] = []

@@ -1,10 +1,14 @@
 """Data in and out: datasets, their files, and token dicts made into sparse rows."""
 
-from blockwolfe.data.conll import ChunkFeatures, ChunkScore, chunk_f1, read_columns
-from blockwolfe.data.datasets import Dataset, load_conll2000, load_ocr
-from blockwolfe.data.fetch import find_file
-from blockwolfe.data.synthetic import digit_strings, synthetic_chains
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.datasets.conll2000 import load_conll2000
+from blockwolfe.data.datasets.dataset import Dataset
+from blockwolfe.data.datasets.fetch import find_file
+from blockwolfe.data.datasets.ocr import load_ocr
+from blockwolfe.data.datasets.synthetic_sequences import digit_strings, synthetic_chains
+from blockwolfe.data.formats.conll import read_columns
+from blockwolfe.data.scores import ChunkScore, chunk_f1
+from blockwolfe.data.vectorizers.chunks import ChunkFeatures
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 
 __all__ = [
     "ChunkFeatures",

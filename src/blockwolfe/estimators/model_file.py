@@ -2,78 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.archive import Kind, read_archive, write_archive
-from blockwolfe.data.vectorizer import TokenVectorizer
-from blockwolfe.errors import InputError, ModelFileError
+from blockwolfe.errors import InputError
+from blockwolfe.estimators.known import decode, encode, is_known
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.features.emissions import Layout
-from blockwolfe.methods import settings
-from blockwolfe.methods.bcfw import cache as caches
-from blockwolfe.methods.bcfw import sampling as samplers
-from blockwolfe.methods.bcfw import steps
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace
-from blockwolfe.tasks import losses
-from blockwolfe.tasks.chain import Chain
-from blockwolfe.tasks.cut import Cut
-from blockwolfe.tasks.matching import Matching
-from blockwolfe.tasks.multiclass import Multiclass
-from blockwolfe.tasks.multilabel import Multilabel
-from blockwolfe.tasks.pairwise_graph import PairwiseGraph
-from blockwolfe.tasks.parsing import SpanningTree
-from blockwolfe.tasks.part_task import PartLayout
-from blockwolfe.tasks.pose import Pose
-from blockwolfe.tasks.program import Program
-from blockwolfe.tasks.segments import Segments
-from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.base import Task
 from blockwolfe.tasks.slack_rescaling import SlackRescaling
-from blockwolfe.tasks.tree import Tree
 
 __all__ = ["load", "pack_extra", "pack_task", "save", "unpack_extra", "unpack_task"]
 
-MODEL = Kind("blockwolfe-model", 2, "model")
-
-# Objects that options may hold, by name; nothing else is ever constructed from a file.
-_KNOWN: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind
-    for kind in (
-        samplers.Uniform,
-        samplers.Permutation,
-        samplers.Cyclic,
-        samplers.GapSampling,
-        samplers.MaxGap,
-        steps.FW,
-        steps.Pairwise,
-        steps.Away,
-        steps.BestOf,
-        steps.BlendedPairwise,
-        steps.Corrective,
-        caches.Cache,
-        settings.Auto,
-        settings.BCFW,
-        settings.FrankWolfe,
-        losses.ZeroOne,
-        losses.Hamming,
-        losses.CostMatrix,
-        Chain,
-        Cut,
-        Matching,
-        Multiclass,
-        SpanningTree,
-        Multilabel,
-        Program,
-        PairwiseGraph,
-        Segments,
-        Tree,
-        Pose,
-    )
-}
+MODEL = Kind("blockwolfe-model", 3, "model")  # (2 was written by version 0.1.0)
 
 
 def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> None:
@@ -101,7 +46,7 @@ def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> 
     task = pack_task(svm.task_, arrays)
     certificate = {name: getattr(svm.certificate_, name) for name in _CERTIFICATE_NUMBERS}
     header = {
-        "options": {name: _encode(value, name) for name, value in options.items()},
+        "options": {name: encode(value, name) for name, value in options.items()},
         "task": task,
         "lam": svm.lam_,
         "certificate": certificate,
@@ -120,7 +65,7 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     """
     path = Path(path)
     header, arrays = read_archive(path, MODEL)
-    options = {name: _decode(value, path) for name, value in header["options"].items()}
+    options = {name: decode(value, path) for name, value in header["options"].items()}
     fitted_task = unpack_task(header["task"], arrays, task, path)
     svm = StructuredSVM(fitted_task, **options)
     svm.task_, svm.lam_ = fitted_task, header["lam"]
@@ -172,96 +117,73 @@ _CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "
 # -- tasks -------------------------------------------------------------------------------------
 
 
-def _is_known(value: Any) -> bool:
-    """Whether the file may name the class: a class of the user's may have the same name."""
-    return _KNOWN.get(type(value).__name__) is type(value)
+def pack_task(task: Any, arrays: dict[str, np.ndarray], place: str = "task") -> dict[str, Any]:
+    """A fitted task for a file: options and plain values in the header, the rest into `arrays`.
 
-
-def pack_task(task: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """A fitted task for a file: options and names in the header, the rest into `arrays`."""
-    if isinstance(task, SlackRescaling):
-        inside = pack_task(task.task_, arrays)
-        own = {"own": f"SlackRescaling({inside['own']})"} if "own" in inside else None
-        return own or {"slack": inside, "max_outputs": int(task.max_outputs)}
-    if hasattr(task, "relearn") and _is_known(task):
-        for name in task.learned:
-            arrays[f"task_{name}"] = np.asarray(getattr(task, name))
-        # (the layout of a task that is not one of parts follows from what it learned)
-        return {"task": _encode(task, "task"), "part_layout": list(getattr(task, "layout_", ()))}
-    if not (isinstance(task, SequenceTask) and _is_known(task)):
+    Kept whole are tasks of a known class that say what they learned (`tasks.learned.Learned`),
+    or that learn nothing; of others only the name, and `load` must be given the task.
+    """
+    if not (is_known(task) and (hasattr(task, "packed") or not hasattr(task, "fit"))):
         return {"own": type(task).__name__}
-    arrays["classes"], arrays["cost"] = task.classes_, task.cost_
-    vectorizer = getattr(task, "vectorizer_", None)
-    if vectorizer is not None:
-        arrays["vocabulary"] = np.array(vectorizer.feature_names_, dtype=str)
-    return {"task": _encode(task, "task"), "layout": list(task.layout_)}
+    plain, learned = task.packed() if hasattr(task, "packed") else ({}, {})
+    inside = {
+        name: pack_task(value, arrays, f"{place}.{name}")
+        for name, value in plain.items()
+        if isinstance(value, Task)
+    }
+    for found in inside.values():
+        if "own" in found:
+            return {"own": f"{type(task).__name__}({found['own']})"}
+    arrays |= {f"{place}.{name}": array for name, array in learned.items()}
+    return {
+        "task": encode(task, "task"),
+        "plain": {name: value for name, value in plain.items() if name not in inside},
+        "arrays": list(learned),
+        "tasks": inside,
+    }
 
 
-def unpack_task(packed: dict[str, Any], arrays: dict[str, Any], given: Any, path: Path) -> Any:
-    """The fitted task of a file; `given` where it is of a class that is not ours."""
+def unpack_task(
+    packed: dict[str, Any], arrays: dict[str, Any], given: Any, path: Path, place: str = "task"
+) -> Any:
+    """The fitted task of a file; `given` where it is of a class that is not known."""
     if "own" in packed:
-        if given is None:
-            raise InputError(
-                f"{path} holds a model of the task class {packed['own']}, which is not part of "
-                f"blockwolfe; pass one as it was after training: load(path, task={packed['own']}"
-                "(...)), fitted if it has a fit()."
-            )
-        return given
-    if "slack" in packed:
-        slack = SlackRescaling(None, packed["max_outputs"])
-        slack.task = slack.task_ = unpack_task(packed["slack"], arrays, given, path)
-        return slack
-    task = _decode(packed["task"], path)
-    if "part_layout" in packed:
-        if packed["part_layout"]:
-            task.layout_ = PartLayout(*packed["part_layout"])
-        task.relearn({name: arrays[f"task_{name}"] for name in task.learned})
-        return task
-    task.classes_, task.cost_ = arrays["classes"], arrays["cost"]
-    task.layout_ = Layout(*packed["layout"])
-    task.n_features_in_ = task.layout_.n_features
-    task.loss_ = losses.as_loss(task.task_loss)
-    if isinstance(task, Chain):
-        names = arrays.get("vocabulary")
-        task.vectorizer_ = (
-            None if names is None else TokenVectorizer.from_names(names.tolist(), task.min_count)
-        )
+        return _given_again(packed["own"], given, path)
+    if "arrays" not in packed:
+        return _task_of_0_1_0(packed, arrays, path)
+    task = decode(packed["task"], path)
+    learned = packed["plain"] | {name: arrays[f"{place}.{name}"] for name in packed["arrays"]}
+    for name, inside in packed["tasks"].items():
+        learned[name] = unpack_task(inside, arrays, None, path, f"{place}.{name}")
+    if hasattr(task, "relearn"):
+        task.relearn(learned)
     return task
 
 
-# -- options as JSON ----------------------------------------------------------------------------
-
-
-def _encode(value: Any, name: str) -> Any:
-    """Plain JSON, with one-key objects for what JSON lacks."""
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return {type(value).__name__: [_encode(v, name) for v in value]}
-    if isinstance(value, dict):
-        return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
-    if _is_known(value):
-        inside = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
-        return {type(value).__name__: {k: _encode(v, k) for k, v in inside.items()}}
-    raise InputError(
-        f"{name}={value!r} cannot be saved; options of numbers, strings, lists "
-        "and dicts can. Leave it out and set it again after loading."
-    )
-
-
-def _decode(value: Any, path: Path) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, inside),) = value.items()
-    if kind == "dict":
-        return {_decode(k, path): _decode(v, path) for k, v in inside}
-    if kind in ("list", "tuple", "ndarray"):
-        values = [_decode(v, path) for v in inside]
-        return (
-            np.array(values) if kind == "ndarray" else {"list": list, "tuple": tuple}[kind](values)
+def _given_again(name: str, given: Any, path: Path) -> Any:
+    if given is None:
+        raise InputError(
+            f"{path} holds a model of the task class {name}, which is not part of "
+            f"blockwolfe; pass one as it was after training: load(path, task={name}"
+            "(...)), fitted if it has a fit()."
         )
-    if kind not in _KNOWN:
-        raise ModelFileError(f"{path} names the unknown object {kind!r}; it was altered.")
-    return _KNOWN[kind](**{k: _decode(v, path) for k, v in inside.items()})
+    return given
+
+
+def _task_of_0_1_0(packed: dict[str, Any], arrays: dict[str, Any], path: Path) -> Any:
+    """The fitted task of a file that was written by version 0.1.0."""
+    if "slack" in packed:
+        inside = _task_of_0_1_0(packed["slack"], arrays, path)
+        slack = SlackRescaling(inside, packed["max_outputs"])
+        slack.relearn({"task_": inside})
+        return slack
+    task = decode(packed["task"], path)
+    if "part_layout" in packed:
+        learned = {name: arrays[f"task_{name}"] for name in task.learned}
+        layout = packed["part_layout"]
+    else:
+        names = {"classes_": "classes", "cost_": "cost", "vocabulary": "vocabulary"}
+        learned = {name: arrays[old] for name, old in names.items() if old in arrays}
+        layout = packed["layout"]
+    task.relearn(learned | ({"layout_": layout} if layout else {}))
+    return task

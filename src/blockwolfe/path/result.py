@@ -25,7 +25,7 @@ __all__ = ["PATH", "Breakpoint", "Path", "load_path"]
 _SHOWN = ("lam", "lam_end", "gap", "primal", "dual", "norm", "nnz", "passes", "seconds")
 _SHOWN_ROWS = 12
 
-PATH = Kind("blockwolfe-path", 1, "path")
+PATH = Kind("blockwolfe-path", 2, "path")  # (1 was written by version 0.1.0)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.alignment import alignment_error_rate
-from blockwolfe.data.conll import chunk_f1
-from blockwolfe.data.conllu import unlabelled_attachment_score
 from blockwolfe.data.links import Alignment, read_pairs
+from blockwolfe.data.scores import alignment_error_rate, chunk_f1, unlabelled_attachment_score
 from blockwolfe.report.outputs import inner_task, readable
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.labelling import LabellingTask

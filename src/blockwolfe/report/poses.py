@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.poses import LSP_ARCS
+from blockwolfe.data.datasets.figures import LSP_ARCS
 from blockwolfe.errors import InputError
 
 __all__ = ["PoseDisplay"]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.nonzero import is_nonzero
-from blockwolfe.data.arc_names import arc_feature_names
-from blockwolfe.data.arcs import ArcVectorizer
+from blockwolfe.data.vectorizers.arc_names import arc_feature_names
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.report.outputs import inner_task
 from blockwolfe.tasks.labelling import LabellingTask

@@ -1,6 +1,7 @@
 """Tasks: structure x features x loss."""
 
-from blockwolfe.data.arcs import Arcs, ArcVectorizer
+from blockwolfe.data.arcs import Arcs
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import chain
@@ -69,6 +69,22 @@ class Chain(SequenceTask):
         self.first = first
         self.last = last
         self.min_count = min_count
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As in the base class, and the vocabulary."""
+        plain, arrays = super().packed()
+        if self.vectorizer_ is not None:
+            arrays["vocabulary"] = np.array(self.vectorizer_.feature_names_, dtype=str)
+        return plain, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, and the vectoriser."""
+        rest = dict(learned)
+        names = rest.pop("vocabulary", None)
+        super().relearn(rest)
+        self.vectorizer_ = None
+        if names is not None:
+            self.vectorizer_ = TokenVectorizer.from_names(names.tolist(), self.min_count)
 
     def _learn_inputs(self, X: Any) -> None:
         features, _ = split_masks(X, len(self.classes_))

@@ -46,7 +46,7 @@ class LabellingTask(PartTask):
         self.cost_ = self.loss_.cost(self.classes_, codes)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the loss."""
         super().relearn(learned)
         self.loss_ = self._checked_loss()

@@ -225,7 +225,7 @@ class Multilabel(PartTask):
         self._corners(Y, self._read(X))  # (refuses a Y that does not fit X)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
         self._prepare()

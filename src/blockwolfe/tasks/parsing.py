@@ -10,7 +10,8 @@ import numpy as np
 from blockwolfe.base.checks import is_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets, starts
-from blockwolfe.data.arcs import Arcs, ArcVectorizer
+from blockwolfe.data.arcs import Arcs
+from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import spanning_tree
@@ -98,7 +99,7 @@ class SpanningTree(PartTask):
         self.layout_ = PartLayout(0, n_features, 0, 1)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the vectoriser and the loss."""
         super().relearn(learned)
         self.loss_ = self._checked_loss()

@@ -18,6 +18,7 @@ from blockwolfe.features.columns import Columns, add_parts
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch
 from blockwolfe.tasks.pieces import maximize_signature
 from blockwolfe.tasks.reading.inputs import checked_w
@@ -79,16 +80,13 @@ class PartLayout(NamedTuple):
         )
 
 
-class PartTask(BaseEstimator):
+class PartTask(Learned, BaseEstimator):
     """Base class; `fit` of a subclass sets `layout_` and ends with `return self`."""
 
     exact = True
     block_features: Features = part_functions.FEATURES
     block_oracles: Oracles  # `part_functions.oracles(maximize)` of the subclass
     layout_: PartLayout
-    # Learned attributes besides `layout_` (arrays, or what numpy makes one of): a model file
-    # keeps them.
-    learned: tuple[str, ...] = ()
 
     # -- what subclasses say -------------------------------------------------------------
 
@@ -96,10 +94,15 @@ class PartTask(BaseEstimator):
         """Learn labels, vocabulary and layout; trains nothing."""
         raise NotImplementedError
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
-        """Set the attributes named in `learned`, and what follows from them and the options."""
-        for name, value in learned.items():
-            setattr(self, name, value)
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As in the base class, and the layout."""
+        plain, arrays = super().packed()
+        return plain | {"layout_": list(self.layout_)}, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, and the layout."""
+        super().relearn(learned)
+        self.layout_ = PartLayout(*learned["layout_"])
 
     def _read(self, X: Any) -> GraphInput:
         """X as graphs, checked, with as many features as in training."""

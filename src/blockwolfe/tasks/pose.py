@@ -14,18 +14,19 @@ from sklearn.cluster import KMeans
 from blockwolfe.base.checks import check_integer, is_real
 from blockwolfe.base.compiled import call
 from blockwolfe.base.ragged import offsets
-from blockwolfe.data.poses import LSP_ARCS
+from blockwolfe.data.datasets.figures import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import identity_functions, pose_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.pose_functions import PoseData, PoseScratch
 from blockwolfe.tasks.reading.inputs import LARGEST_FEATURE, checked_w
 
 __all__ = ["Pose"]
 
 
-class Pose(BaseEstimator):
+class Pose(Learned, BaseEstimator):
     """Positions of joints on a pixel grid, tied by a tree of arcs that give way like springs.
 
     X is a list of score maps, (n_joints, height, width), or (n_joints, n_channels, height, width)
@@ -95,7 +96,7 @@ class Pose(BaseEstimator):
         self.anchor_ = self._find_anchors(offset)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """Set what `fit` learned, from a model file."""
         self.anchor_ = learned["anchor_"]
         self.unit_, self.scale_ = float(learned["unit_"]), float(learned["scale_"])

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import program
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.reading.inputs import check_sparse
@@ -93,7 +94,7 @@ def _side(given: Any, name: str, n_rows: int) -> np.ndarray:
     return side
 
 
-class Program(BaseEstimator):
+class Program(Learned, BaseEstimator):
     """Selections z in {0, 1}^m that satisfy lower <= A z <= b: the oracle is a 0/1 program.
 
     X is a list of `ProgramInput`, Y a list of 0/1 vectors, which must satisfy the rows. The
@@ -134,9 +135,15 @@ class Program(BaseEstimator):
         self.cost_ = self.loss_.cost(_CLASSES, labels)
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
-        """What a model file keeps."""
-        self.cost_ = learned["cost_"]
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As in the base class, and the layout."""
+        plain, arrays = super().packed()
+        return plain | {"layout_": list(self.layout_)}, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, and the layout and the loss."""
+        super().relearn(learned)
+        self.layout_ = PartLayout(*learned["layout_"])
         self.loss_ = self._checked_loss()
 
     def _checked_loss(self) -> Loss:

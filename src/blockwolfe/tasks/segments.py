@@ -97,7 +97,7 @@ class Segments(PartTask):
         self._corners(Y, self._read(X))
         return self
 
-    def relearn(self, learned: dict[str, np.ndarray]) -> None:
+    def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class; the longest segment is a number."""
         super().relearn(learned)
         self.longest_ = int(self.longest_)

@@ -14,6 +14,7 @@ from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.reading.inputs import checked_w
 from blockwolfe.tasks.reading.labels import encode, find_classes
@@ -53,13 +54,14 @@ def _true_corners(data: SequenceData) -> Corners:
     return Corners(start, part, np.ones(start[-1]))
 
 
-class SequenceTask(BaseEstimator):
+class SequenceTask(Learned, BaseEstimator):
     """Base class; subclasses say how X and Y are read and which weights exist.
 
     The option is called `task_loss` because ``loss`` is one of the four methods of a task.
     """
 
     exact = True
+    learned = ("classes_", "cost_")
     has_positions = True  # False: an output is one label, not a sequence of them
     _prepared: tuple[Any, Any] = (None, None)
     n_labels: Any
@@ -121,6 +123,18 @@ class SequenceTask(BaseEstimator):
         if len(allowed):
             _check_truth_allowed(codes, allowed, offset)
         return codes
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As in the base class, and the layout."""
+        plain, arrays = super().packed()
+        return plain | {"layout_": list(self.layout_)}, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, and what follows."""
+        super().relearn(learned)
+        self.layout_ = Layout(*learned["layout_"])
+        self.n_features_in_ = self.layout_.n_features
+        self.loss_ = as_loss(self.task_loss)
 
     @property
     def n_features(self) -> int:

@@ -25,6 +25,7 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.reading.inputs import n_examples, positional, tokens_of
@@ -46,7 +47,7 @@ def maximize(
     return finish(data, i, code, 1, value)
 
 
-class SlackRescaling(BaseEstimator):
+class SlackRescaling(Learned, BaseEstimator):
     """Any task whose outputs can be listed, with its hinge loss rescaled by slack, not margin.
 
     An output of small loss is kept as far away as one of large loss, but it costs less to fail.
@@ -87,6 +88,10 @@ class SlackRescaling(BaseEstimator):
         for i in range(n_examples(X, Y)):
             self._check_number(X[i], i)
         return self
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The fitted task itself is all there is."""
+        return {"task_": self.task_}, {}
 
     def _check_number(self, x: Any, i: int) -> None:
         outputs = self.task_.outputs(x)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.alignment import alignments_in, in_order
-from blockwolfe.data.alignment_features import AlignmentVectorizer
+from blockwolfe.data.formats.alignment_lines import alignments_in, in_order
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any, joined, read_source
 from blockwolfe.data.links import Alignment
+from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
 from blockwolfe.errors import InputError
 
 __all__ = ["Alignments"]

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.data.conll import shortened, text_lines
-from blockwolfe.data.fetch import unpack
+from blockwolfe.data.text import shortened, text_lines, unpack
 from blockwolfe.errors import InputError
 
 __all__ = ["Examples", "Format", "Source", "read_source"]

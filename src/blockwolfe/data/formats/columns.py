@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.conll import read_columns
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
-from blockwolfe.data.templates import (
+from blockwolfe.data.formats.conll import read_columns
+from blockwolfe.data.vectorizers.templates import (
     CHUNK_TEMPLATE,
     WORD_TEMPLATE,
     Row,

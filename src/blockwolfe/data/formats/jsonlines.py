@@ -11,7 +11,7 @@ import numpy as np
 
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
 from blockwolfe.data.graphs import Graph
-from blockwolfe.data.vectorizer import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError
 
 __all__ = ["GraphLines", "JSONLines", "LabelSetLines", "plain_output"]

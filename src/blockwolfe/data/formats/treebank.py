@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from blockwolfe.data.conllu import iterate_conllu
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
+from blockwolfe.data.formats.conllu import iterate_conllu
 
 __all__ = ["Treebank"]
 

@@ -249,9 +249,7 @@ class BlockEngine(DualEngine):
         """Renew the gap estimates of the iterate, where the certificate is of the average."""
         if self.calls_to_refresh:
             store = self.point.store()
-            found = sweep(
-                self.blocks, store, self.w, *self.own, workers=self.workers
-            ).answers
+            found = sweep(self.blocks, store, self.w, *self.own, workers=self.workers).answers
             self.ledger.renew_gaps(found.gap, float(found.gap.sum()))
             self.certificate_calls += self.calls_to_refresh
 

@@ -1,0 +1,1 @@
+"""The datasets of the papers, one file each, and generated ones."""

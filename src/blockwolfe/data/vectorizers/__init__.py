@@ -1,0 +1,1 @@
+"""Tokens, arcs and word pairs made into sparse rows of features."""

@@ -1,0 +1,116 @@
+"""Options as JSON; the classes that a file may name, and that are built when it is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import blockwolfe.tasks
+from blockwolfe.errors import InputError, ModelFileError
+from blockwolfe.methods import settings
+from blockwolfe.methods.bcfw import cache, sampling, steps
+from blockwolfe.tasks import losses
+
+__all__ = ["decode", "encode", "is_known", "known_classes", "options_of"]
+
+
+def known_tasks() -> dict[str, type]:
+    """Tasks, by the name of the class."""
+    public = blockwolfe.tasks
+    listed = {name: getattr(public, name) for name in public.__all__}
+    return {name: kind for name, kind in listed.items() if hasattr(kind, "packed")}
+
+
+def known_rules() -> dict[str, type]:
+    """Methods, sampling rules, step rules and caches, by the name of the class."""
+    bases = (settings.Method, sampling.Sampling, sampling.Adaptive, steps.Step)
+    rooms = (settings, sampling, steps, cache)
+    listed = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    return {
+        name: kind for name, kind in listed.items() if inspect.isclass(kind) and kind not in bases
+    }
+
+
+def known_losses() -> dict[str, type]:
+    """Task losses, by the name of the class."""
+    return {kind.__name__: kind for kind in (losses.ZeroOne, losses.Hamming, losses.CostMatrix)}
+
+
+def known_classes() -> dict[str, type]:
+    """All that a file may name; nothing else is ever constructed from one.
+
+    >>> known_classes()["GapSampling"](refresh_every=5).refresh_every
+    5
+    """
+    families = (known_tasks(), known_losses(), known_rules())
+    return {kind.__name__: kind for family in families for kind in family.values()}
+
+
+def is_known(value: Any) -> bool:
+    """Whether a file may name its class: one that is not registered may have the same name."""
+    return known_classes().get(type(value).__name__) is type(value)
+
+
+def options_of(value: Any) -> dict[str, Any]:
+    """The arguments that make an object again."""
+    if hasattr(value, "get_params"):
+        return dict(value.get_params(deep=False))
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    return dict(vars(value))
+
+
+def encode(value: Any, name: str) -> Any:
+    """Plain JSON, with one-key objects for what JSON lacks; `name` is said in errors.
+
+    >>> encode((1, None), "bounds")
+    {'tuple': [1, None]}
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return {type(value).__name__: [encode(v, name) for v in value]}
+    if isinstance(value, dict):
+        return {"dict": [[encode(k, name), encode(v, name)] for k, v in value.items()]}
+    if is_known(value):
+        return {type(value).__name__: {k: encode(v, k) for k, v in options_of(value).items()}}
+    raise InputError(
+        f"{name}={value!r} cannot be saved; options of numbers, strings, lists "
+        "and dicts can. Leave it out and set it again after loading."
+    )
+
+
+def decode(value: Any, path: Path) -> Any:
+    """The other way; `path` is said in errors.
+
+    >>> decode({"tuple": [1, None]}, Path("model.npz"))
+    (1, None)
+    """
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind == "dict":
+        return {decode(k, path): decode(v, path) for k, v in inside}
+    if kind in _SEQUENCES:
+        return _SEQUENCES[kind]([decode(v, path) for v in inside])
+    found = known_classes().get(kind)
+    if found is None:
+        raise ModelFileError(
+            f"{path} names the unknown object {kind!r}; if it is a class of your own, register it "
+            "before loading, else the file was altered."
+        )
+    return found(**{k: decode(v, path) for k, v in inside.items()})
+
+
+_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "ndarray": np.array,
+}

@@ -1,0 +1,91 @@
+"""Compiled code that is kept on disk: never that of older sources, in whichever file they are."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from blockwolfe.base import compiled
+
+HELPER = """
+from small.base.compiled import jit
+
+FACTOR = {factor}
+
+@jit
+def times(x):
+    return FACTOR * x
+"""
+CALLER = """
+from small.base.compiled import jit
+from small.helper import times
+
+@jit
+def times_and_one(x):
+    return times(x) + 1
+"""
+RUN = """
+from small.caller import times_and_one
+print(times_and_one(10), sum(times_and_one.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A package with this library's `compiled` and two files: one calls what is in the other."""
+    folder = tmp_path / "small"
+    (folder / "base").mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "base" / "__init__.py").touch()
+    shutil.copy(compiled.__file__, folder / "base")
+    (folder / "helper.py").write_text(HELPER.format(factor=2))
+    (folder / "caller.py").write_text(CALLER)
+    (folder / "plain.py").write_text("A = 1\n")
+    return folder
+
+
+def run(small):
+    """What a fresh process computes, and how much of it was found on disk."""
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(small.parent / "cache"),
+        "PYTHONPATH": str(small.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    found = subprocess.run(
+        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=True
+    )
+    value, n_hits = found.stdout.split()
+    return int(value), int(n_hits)
+
+
+def test_an_edit_in_another_file_is_noticed(small):
+    assert run(small) == (21, 0)
+    assert run(small) == (21, 1)
+    (small / "helper.py").write_text(HELPER.format(factor=3))
+    assert run(small) == (31, 0)
+    assert run(small) == (31, 1)
+
+
+def test_what_is_not_compiled_or_only_touched_leaves_the_cache_alone(small):
+    assert run(small) == (21, 0)
+    (small / "plain.py").write_text("A = 2\n")
+    os.utime(small / "helper.py")
+    assert run(small) == (21, 1)
+
+
+def test_the_stamp_has_the_sources_in_it():
+    """Fails where Numba is changed inside, so that its own stamp would silently be used."""
+    dispatcher = compiled.jit(lambda x: x)
+    own, digest = dispatcher._cache._cache_file._source_stamp
+    assert digest == compiled.sources_digest(Path(compiled.__file__).parents[1])
+    assert own is not None
+
+
+def test_other_insides_of_numba_are_left_alone():
+    dispatcher = numba.njit(lambda x: x)
+    assert compiled._valid_for_package(dispatcher) is dispatcher
+    assert compiled._valid_for_package(object()) is not None
