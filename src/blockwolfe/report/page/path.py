@@ -8,8 +8,8 @@ from typing import Any
 from blockwolfe.base.files import check_folder, write_atomically
 from blockwolfe.base.markup import element, number
 from blockwolfe.path.result import Path
-from blockwolfe.report.page import Page, facts, named_table
-from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.displays.paths import PathDisplay
+from blockwolfe.report.page.page import Page, facts, named_table
 
 __all__ = ["write_path_report"]
 
