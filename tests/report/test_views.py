@@ -65,13 +65,19 @@ def test_a_wrapper_is_shown_as_what_it_wraps(own_entries):
     assert isinstance(view_of(bw.tasks.SlackRescaling(Steps())), StepsView)
 
 
+def test_the_last_entry_of_a_class_counts(own_entries):
+    register_task(TaskEntry(Steps, View))
+    register_task(TaskEntry(Steps, StepsView))
+    assert isinstance(view_of(Steps()), StepsView)
+
+
 def test_tasks_without_a_view_are_shown_all_the_same():
     view = view_of(object())
     assert type(view) is View
     assert "(1, 2)" in view.example(None, {(1, 2)}, {(2, 1)})
 
 
-def test_every_task_of_the_library_has_an_entry_or_none_is_needed():
+def test_entries_of_the_command_line_are_consistent():
     for name, entry in TASKS.items():
         kind = load_home(entry.task)
         assert catalogue.entry_of(kind) is entry

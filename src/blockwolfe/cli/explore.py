@@ -32,7 +32,7 @@ Heuristic = Annotated[
 Methods = Annotated[str, typer.Option(help="Methods, with commas between.")]
 Budget = Annotated[float, typer.Option(help="Seconds of each run.")]
 Seeds = Annotated[int, typer.Option(help="How many seeds each method is run with.")]
-Targets = Annotated[str, typer.Option(help="Gaps to tell the time to, with commas between.")]
+Targets = Annotated[str, typer.Option(help="Gaps for which times are shown, with commas between.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def compare(
     json: o.Json = False,
     config: o.Config = None,
 ) -> int:
-    """Run several methods on the same problem, and tell when each certified which gap.
+    """Run several methods on the same problem, and show when each certified which gap.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
 def inspect(
     model: ModelOrPath, top: Top = 20, json: o.Json = False, config: o.Config = None
 ) -> int:
-    """Tell what a model is: its task, its certificate, its largest weights, its transitions.
+    """Describe a model: its task, its certificate, its largest weights, its transitions.
 
     Of a path, its breakpoints.
 
@@ -84,8 +84,8 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
     facts, scores = _facts(numbers, certificate), LambdaScores.of(svm)
     shown = []
     if scores is not None:
-        told = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
-        numbers["cross_validation"] = {**told, "folds": scores.n_folds}
+        known = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
+        numbers["cross_validation"] = {**known, "folds": scores.n_folds}
         facts.append(("cross-validation", chosen_text(scores, svm.lam_)))
         title, rows = _score_table(scores, svm.lam_)
         shown.append(table(title, ("lam", "mean score", "standard error", ""), rows))

@@ -29,7 +29,8 @@ OnPath = Annotated[
 Lams = Annotated[str | None, typer.Option(help="With --cv: lams to choose from, e.g. 1,0.1.")]
 Eps = Annotated[float, typer.Option(help="With --cv or --path: the gap of the paths.")]
 Simple = Annotated[
-    bool, typer.Option("--one-standard-error", help="With --cv: the largest lam as good as best.")
+    bool,
+    typer.Option("--one-standard-error", help="With --cv: the largest lam within one of the best."),
 ]
 Tol = Annotated[float, typer.Option(help="Certified gap to stop at.")]
 Passes = Annotated[
@@ -242,7 +243,7 @@ def _locate(task: Any, examples: Any, other: Any) -> None:
 
 
 def _learned(svm: Any, examples: Any) -> dict[str, Any]:
-    """What only training can tell: names of hashed features, scores of other lambdas."""
+    """What only training knows: names of hashed features, scores of other lambdas."""
     from blockwolfe.path.scores import LambdaScores
     from blockwolfe.report.outputs.weights import hashed_names
 
