@@ -40,11 +40,12 @@ format: $(STAMP) ## rewrite the source in the project's format
 bench: $(STAMP)  ## speed of the compiled pass against its bounds
 	$(BIN)/python benchmarks/speed.py
 
-browser:         ## Debian's Chromium, with which the HTML report is tested (needs root or sudo)
-	@command -v chromium || command -v google-chrome || \
+browser:         ## Debian's Chromium and its driver, with which the HTML report is tested (needs root or sudo)
+	@{ { command -v chromium || command -v google-chrome; } && command -v chromedriver; } || \
 	  { command -v apt-get >/dev/null && SUDO=$$(command -v sudo || true) && \
-	    $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium; } || \
-	  { echo "no Chromium could be installed; set BLOCKWOLFE_BROWSER to the path of one"; exit 1; }
+	    $$SUDO apt-get update -qq && \
+	    $$SUDO apt-get install -y -qq --no-install-recommends chromium chromium-driver; } || \
+	  { echo "no Chromium with its driver could be installed; set BLOCKWOLFE_BROWSER and BLOCKWOLFE_DRIVER"; exit 1; }
 
 docs: $(STAMP)   ## check that every documented example runs, then build the site into site/
 	$(BIN)/python -m pytest -n 2 --dist worksteal src README.md docs

@@ -21,20 +21,16 @@ def main() -> None:
     """Run the demo in a folder of its own, open its report, and write two pictures."""
     sys.path.insert(0, str(ROOT / "tests"))
     from blockwolfe.cli.demo import main as demo
-    from browser import Browser, find_browser  # type: ignore[import-not-found]
+    from browser import Browser  # type: ignore[import-not-found]
 
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         demo()
-        with Browser(find_browser(), Path(folder) / "profile") as browser:
+        with Browser(Path(folder) / "profile") as browser:
             page = Path("demo-output/report.html")
             browser.open(page, width=985, height=1060)
             browser.run("document.documentElement.style.scrollbarWidth = 'none'")
-            at = browser.run(
-                "(r => [r.left + r.width / 2, r.top + r.height / 2])(document.querySelector("
-                "'figure[data-figure=gap] svg[role=img]').getBoundingClientRect())"
-            )
-            browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+            browser.hover("figure[data-figure=gap] svg[role=img]", scroll=False)
             _take(browser, "report.png")
             browser.open(page, width=390, height=844)
             browser.run("document.getElementById('errors').scrollIntoView()")

@@ -49,21 +49,21 @@ from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.check_task import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
-from blockwolfe.report.alignments import AlignmentDisplay
-from blockwolfe.report.comparisons import ComparisonDisplay
-from blockwolfe.report.confusion import ConfusionDisplay
-from blockwolfe.report.displays import ConvergenceDisplay
-from blockwolfe.report.gaps import BlockGapsDisplay
-from blockwolfe.report.html import write_report
-from blockwolfe.report.labellings import LabellingDisplay
-from blockwolfe.report.multilabel import LabelPairsDisplay
-from blockwolfe.report.parses import ParseDisplay
-from blockwolfe.report.paths import PathDisplay
-from blockwolfe.report.poses import PoseDisplay
-from blockwolfe.report.programs import SelectionDisplay
-from blockwolfe.report.segmentation import SegmentationDisplay
-from blockwolfe.report.transitions import TransitionsDisplay
-from blockwolfe.report.trees import TreeDisplay
+from blockwolfe.report.displays.alignments import AlignmentDisplay
+from blockwolfe.report.displays.comparisons import ComparisonDisplay
+from blockwolfe.report.displays.confusion import ConfusionDisplay
+from blockwolfe.report.displays.convergence import ConvergenceDisplay
+from blockwolfe.report.displays.gaps import BlockGapsDisplay
+from blockwolfe.report.displays.label_pairs import LabelPairsDisplay
+from blockwolfe.report.displays.labellings import LabellingDisplay
+from blockwolfe.report.displays.parses import ParseDisplay
+from blockwolfe.report.displays.paths import PathDisplay
+from blockwolfe.report.displays.poses import PoseDisplay
+from blockwolfe.report.displays.segmentation import SegmentationDisplay
+from blockwolfe.report.displays.selections import SelectionDisplay
+from blockwolfe.report.displays.transitions import TransitionsDisplay
+from blockwolfe.report.displays.trees import TreeDisplay
+from blockwolfe.report.page.model import write_report
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow

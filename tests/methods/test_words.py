@@ -5,7 +5,7 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.base.nonzero import is_nonzero
-from blockwolfe.report.words import run_facts
+from blockwolfe.report.page.words import run_facts
 from zoo import multiclass_data
 
 

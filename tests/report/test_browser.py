@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from browser import Browser, find_browser
+from browser import Browser, find_browser, find_driver
 
 EVIL = '<script>document.title="taken"</script><img src=x onerror=document.title="taken">&"\''
 
-websocket = pytest.importorskip("websocket", reason="websocket-client is not installed")
-if find_browser() is None:
+pytest.importorskip("selenium", reason="selenium is not installed")
+if find_browser() is None or find_driver() is None:
     pytest.skip(
-        "no Chromium or Chrome on this machine (`make browser` installs one)",
+        "no Chromium with its driver on this machine (`make browser` installs both)",
         allow_module_level=True,
     )
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    with Browser(find_browser(), tmp_path_factory.mktemp("profile")) as opened:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
 
 
@@ -157,16 +157,16 @@ def test_keyboard(browser, report):
     browser.open(report)
     tip = charts("bounds", ".tip")
     browser.run(f"document.querySelector({charts('bounds', 'svg[role=img]')!r}).focus()")
-    browser.press("End")
+    browser.press("END")
     last = text(browser, tip)
-    browser.press("ArrowLeft")
+    browser.press("ARROW_LEFT")
     assert text(browser, tip) not in ("", last)
-    browser.press("Escape")
+    browser.press("ESCAPE")
     assert text(browser, tip) == ""
     browser.run(f"document.querySelector({charts('confusion', 'svg[role=img]')!r}).focus()")
-    browser.press("ArrowDown")
+    browser.press("ARROW_DOWN")
     first = text(browser, charts("confusion", ".tip"))
-    browser.press("ArrowRight")
+    browser.press("ARROW_RIGHT")
     assert first.startswith("true ")
     assert text(browser, charts("confusion", ".tip")) != first
     # everything that can be operated can be reached, and has a name

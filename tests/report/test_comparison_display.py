@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.report.comparisons import Curve
+from blockwolfe.report.displays.comparisons import Curve
 from blockwolfe.results.trace import Trace
 
 mpl.use("Agg")

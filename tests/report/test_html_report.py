@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import blockwolfe as bw
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.report.examples import outputs_of, token_text
-from blockwolfe.report.weight_names import largest_weights
+from blockwolfe.report.outputs.examples import outputs_of, token_text
+from blockwolfe.report.outputs.weights import largest_weights
 from zoo import PlainTask, chain_data, multiclass_data, token_dicts
 
 
@@ -201,7 +201,7 @@ def test_endings_that_certify_nothing_say_so(tmp_path):
 
 def test_bad_arguments_are_refused_before_any_work(chain, tmp_path, monkeypatch):
     svm, X, Y = chain
-    monkeypatch.setattr("blockwolfe.report.html._page", None)
+    monkeypatch.setattr("blockwolfe.report.page.model._page", None)
     path = tmp_path / "r.html"
     with pytest.raises(NotFittedError):
         bw.write_report(path, bw.StructuredSVM())

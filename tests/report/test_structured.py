@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.report.structured import example_of
+from blockwolfe.report.outputs.catalogue import view_of
 
 GRAPH, LINKS, ALIGNMENT = bw.tasks.Graph, bw.tasks.Links, bw.tasks.Alignment
+
+
+def example_of(task, *given):
+    return view_of(task).example(*given)
 
 
 def plain(html):

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import FORMATS, format_of, load_home, made_task
+from blockwolfe.cli.registry import FORMATS, format_of, made_task
 from blockwolfe.cli.showing import NOT_REACHED, OK, note, show
+from blockwolfe.report.outputs.catalogue import load_home
 
 __all__ = ["check"]
 

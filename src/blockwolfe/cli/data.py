@@ -73,7 +73,7 @@ def fetch(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int
 
 @data.command()
 def describe(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int:
-    """Tell what is in a dataset: sizes, lengths, labels and how often they occur.
+    """Describe a dataset: sizes, lengths, labels and how often they occur.
 
     \b
     Example:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import find_task
+from blockwolfe.cli.groups import grouped
+from blockwolfe.cli.methods import check_method
 from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, note, show, table
 
 __all__ = ["best_held_out", "compare", "path", "show_path"]
@@ -23,36 +25,33 @@ HeldOut = Annotated[
     str | None, typer.Option(metavar="DATA", help="Other data, to find its best lambda.")
 ]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="Draw a picture (matplotlib).")]
-Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
 Shown = Annotated[int, typer.Option("--rows", help="Breakpoints to show.")]
 Heuristic = Annotated[
     bool, typer.Option("--heuristic", help="Cheaper: go by estimates, certify nothing.")
 ]
-Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
 Methods = Annotated[str, typer.Option(help="Methods, with commas between.")]
 Budget = Annotated[float, typer.Option(help="Seconds of each run.")]
 Seeds = Annotated[int, typer.Option(help="How many seeds each method is run with.")]
-Targets = Annotated[str, typer.Option(help="Gaps to tell the time to, with commas between.")]
+Targets = Annotated[str, typer.Option(help="Gaps for which times are shown, with commas between.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Walk(o.Run):
+    """How far the path goes, and how well it is solved."""
+
+    eps: Eps = 0.1
+    lam_min: LamMin = None
+    heuristic: Heuristic = False
+
+
+@grouped
 def path(
-    task: o.TaskName,
-    data: o.Data,
+    given: o.Given,
     output: PathFile,
-    eps: Eps = 0.1,
-    lam_min: LamMin = None,
-    method: o.Method = "auto",
-    heuristic: Heuristic = False,
-    time_limit: Seconds = None,
-    seed: o.Seed = 0,
-    n_jobs: o.NJobs = None,
+    walk: Walk,
     held_out: HeldOut = None,
     plot: Plot = None,
     rows: Shown = 20,
-    format: o.DataFormat = None,
-    template: o.Template = None,
-    min_count: o.MinCount = 1,
-    set: o.Set = None,
     json: o.Json = False,
     config: o.Config = None,
 ) -> int:
@@ -70,16 +69,16 @@ def path(
 
     from blockwolfe.cli.files import check_output, read_later
     from blockwolfe.path.solve import solve_path
-    from blockwolfe.report.paths import PathDisplay
+    from blockwolfe.report.displays.paths import PathDisplay
 
-    check_output(output, plot, held_out, *data)
+    check_output(output, plot, held_out, *given.data)
     if plot is not None:
         _check_picture(plot)
-    problem, reader, examples = _problem(task, data, set, format, template, min_count)
+    problem, reader, examples = _problem(given)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     found = solve_path(
-        problem, eps, lam_min, method, exact=not heuristic, time_limit=time_limit,
-        random_state=seed, n_jobs=n_jobs, verbose=int(sys.stderr.isatty() and not json),
+        problem, walk.eps, walk.lam_min, exact=not walk.heuristic, **walk.options(),
+        verbose=int(sys.stderr.isatty() and not json),
     )  # fmt: skip
     found.extra = {"input": reader.packed()}
     found.save(output)
@@ -135,23 +134,26 @@ def show_path(found: Any, file: str, best: Any, n_rows: int, json: bool) -> None
     show(json, numbers, *shown)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """What is compared, and for how long."""
+
+    methods: Methods = "auto,bcfw,bcfw+gap+pairwise,fw"
+    lam: o.Lam = None
+    budget: Budget = 30.0
+    seeds: Seeds = 1
+    targets: Targets = "0.1,0.01,0.001"
+
+
+@grouped
 def compare(
-    task: o.TaskName,
-    data: o.Data,
-    methods: Methods = "auto,bcfw,bcfw+gap+pairwise,fw",
-    lam: Lam = None,
-    budget: Budget = 30.0,
-    seeds: Seeds = 1,
-    targets: Targets = "0.1,0.01,0.001",
+    given: o.Given,
+    runs: Runs,
     plot: Plot = None,
-    format: o.DataFormat = None,
-    template: o.Template = None,
-    min_count: o.MinCount = 1,
-    set: o.Set = None,
     json: o.Json = False,
     config: o.Config = None,
 ) -> int:
-    """Run several methods on the same problem, and tell when each certified which gap.
+    """Run several methods on the same problem, and show when each certified which gap.
 
     \b
     Examples:
@@ -161,23 +163,16 @@ def compare(
     import sys
 
     from blockwolfe.comparison.compare import compare as run_all
-    from blockwolfe.errors import OptionError
-    from blockwolfe.methods.settings import as_method
-    from blockwolfe.report.comparisons import ComparisonDisplay
+    from blockwolfe.report.displays.comparisons import ComparisonDisplay
 
-    chosen = methods.split(",")
-    for method in chosen:
-        as_method(method)
-    try:
-        goals = [float(target) for target in targets.split(",")]
-    except ValueError as error:
-        raise OptionError(f"targets={targets!r} must be numbers with commas between.") from error
+    chosen = [check_method(words) for words in runs.methods.split(",")]
+    goals = o.numbers_of("targets", runs.targets)
     if plot is not None:
-        _check_picture(plot, *data)
-    problem, _, _ = _problem(task, data, set, format, template, min_count)
+        _check_picture(plot, *given.data)
+    problem, _, _ = _problem(given)
     found = run_all(
-        problem, 1.0 / len(problem) if lam is None else lam, chosen, budget=budget,
-        seeds=range(seeds), targets=goals, verbose=int(sys.stderr.isatty() and not json),
+        problem, 1.0 / len(problem) if runs.lam is None else runs.lam, chosen, budget=runs.budget,
+        seeds=range(runs.seeds), targets=goals, verbose=int(sys.stderr.isatty() and not json),
     )  # fmt: skip
     if plot is not None:
         _draw(lambda: ComparisonDisplay.panels(found)[0].figure_, plot)
@@ -186,15 +181,12 @@ def compare(
     return OK
 
 
-def _problem(
-    task: str, data: list[str], set: Any, format: Any, template: Any, min_count: int
-) -> tuple[Any, Any, Any]:
-    from blockwolfe.cli.files import located, read_training
+def _problem(given: o.Given) -> tuple[Any, Any, Any]:
+    from blockwolfe.cli.files import located
     from blockwolfe.problem.problem import Problem
 
-    entry = find_task(task)
-    made = entry.make(set or (), min_count)
-    reader, examples = read_training(entry, data, format, template, min_count)
+    made = given.made()
+    reader, examples = given.read()
     with located(examples):
         return Problem(made, examples.X, examples.Y), reader, examples
 

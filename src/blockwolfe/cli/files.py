@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from blockwolfe.cli.registry import TaskEntry, find_dataset, format_of, task_of_model
+from blockwolfe.cli.registry import FORMATS, find_dataset, format_of, reader_of, task_of_model
 from blockwolfe.data.formats.base import Examples, Format, Source, read_source
 from blockwolfe.data.formats.jsonlines import plain_output
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.report.outputs.catalogue import TaskEntry
 
 __all__ = [
     "check_apart",
@@ -65,12 +66,13 @@ def read_training(
 ) -> tuple[Format, Examples]:
     """The reader, which has learned its features, and the examples."""
     if all(path.startswith(_DATASET) for path in data):
-        made = entry.reader(entry.prepares) if entry.prepares else Loaded()
+        made = reader_of(entry, entry.prepares) if entry.prepares else Loaded()
         return made, made.learn_from([_load_dataset(path) for path in data])
     kinds = [format_of(path, name, entry.formats) for path in data]
     if len(set(kinds)) > 1:
         raise InputError(f"{data[0]} is {kinds[0]} and another file is not; expected one format.")
-    reader: Format = entry.reader(kinds[0], template=read_template(template), min_count=min_count)
+    options = {"template": read_template(template), "min_count": min_count}
+    reader: Format = reader_of(entry, kinds[0], **options)
     return reader, reader.learn([read_source(path) for path in data])
 
 
@@ -113,12 +115,12 @@ def load_model(
         return svm, unpacked_reader(entry, packed)
     # saved from Python: a format that learns nothing will do
     kind = format_of(data, name, entry.formats)
-    if kind in ("columns", "alignments"):
+    if FORMATS[kind].learns:
         raise InputError(
             f"{path} does not know how its features are made, because it was not made by "
             "`blockwolfe train`; predict in Python, where its features were made."
         )
-    reader: Format = entry.reader(kind)
+    reader: Format = reader_of(entry, kind)
     reader.unpack({"n_features": getattr(svm.task_, "n_features_in_", 0), "names": None})
     return svm, reader
 
@@ -150,7 +152,7 @@ def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
     """The reader of a model's input as training has left it."""
     if packed["format"] == Loaded.name:
         return Loaded()
-    reader: Format = entry.reader(packed["format"], min_count=packed["min_count"])
+    reader: Format = reader_of(entry, packed["format"], min_count=packed["min_count"])
     reader.unpack(packed)
     return reader
 

@@ -25,7 +25,7 @@ Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
 def inspect(
     model: ModelOrPath, top: Top = 20, json: o.Json = False, config: o.Config = None
 ) -> int:
-    """Tell what a model is: its task, its certificate, its largest weights, its transitions.
+    """Describe a model: its task, its certificate, its largest weights, its transitions.
 
     Of a path, its breakpoints.
 
@@ -53,13 +53,14 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
     from blockwolfe.base.nonzero import is_nonzero
     from blockwolfe.cli.files import names_of_features, unpacked_reader
     from blockwolfe.path.scores import LambdaScores
-    from blockwolfe.report.weight_names import largest_weights
+    from blockwolfe.report.outputs.catalogue import view_of
+    from blockwolfe.report.outputs.weights import largest_weights
 
     name, entry = task_of_model(svm)
     given = svm.extra_.get("input", {})
     names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
-    transitions = _transition_table(svm)
+    transitions = view_of(svm.task_).transitions(svm.coef_)
     certificate = svm.certificate_
     bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
     numbers: dict[str, Any] = {
@@ -76,22 +77,22 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "seconds": svm.trace_[-1].seconds,
         "certificate": bounds,
         "weights": [{"name": n, "weight": w} for n, w in weights],
-        "transitions": None if transitions is None else transitions[1],
+        "transitions": None if transitions is None else transitions.values,
         "command": svm.extra_.get("command"),
         "cross_validation": None,
     }
     facts, scores = _facts(numbers, certificate), LambdaScores.of(svm)
     shown = []
     if scores is not None:
-        told = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
-        numbers["cross_validation"] = {**told, "folds": scores.n_folds}
+        known = {"lams": scores.lams, "mean": scores.mean, "standard_error": scores.error}
+        numbers["cross_validation"] = {**known, "folds": scores.n_folds}
         facts.append(("cross-validation", chosen_text(scores, svm.lam_)))
         title, rows = _score_table(scores, svm.lam_)
         shown.append(table(title, ("lam", "mean score", "standard error", ""), rows))
     shown.insert(0, table(model, ("", ""), facts))
     shown.append(table("Largest weights", ("weight", "name"), [(w, n) for n, w in weights]))
     if transitions is not None:
-        shown.append(_transitions(*transitions, top))
+        shown.append(_transitions(list(map(str, transitions.labels)), transitions.values, top))
     return numbers, shown
 
 
@@ -128,15 +129,6 @@ def _score_table(scores: Any, lam: float) -> tuple[str, list[Any]]:
          "← chosen" if scores.lams[k] == lam else "")
         for k in shown
     ]  # fmt: skip
-
-
-def _transition_table(svm: Any) -> tuple[list[str], Any] | None:
-    """Labels and weights from each (row) to each (column); None where there are none."""
-    place = (getattr(svm.task_, "groups", None) or {}).get("transition")
-    labels = [str(label) for label in getattr(svm.task_, "classes_", ())]
-    if place is None or place.stop - place.start != len(labels) ** 2:
-        return None
-    return labels, svm.coef_[place].reshape(len(labels), len(labels))
 
 
 def _transitions(labels: list[str], weights: Any, top: int) -> Any:

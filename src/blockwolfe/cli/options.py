@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from blockwolfe.cli.registry import DATASETS, FORMATS, TASKS
+from blockwolfe.cli.methods import EXAMPLES
+from blockwolfe.cli.registry import DATASETS, FORMATS, TASKS, find_task, task_from
 
 __all__ = [
     "Config",
     "Data",
     "DataFormat",
     "DataHome",
+    "Given",
     "Json",
+    "Lam",
     "Method",
     "MinCount",
     "NJobs",
+    "Run",
+    "Seconds",
     "Seed",
     "Set",
     "TaskName",
     "Template",
+    "numbers_of",
 ]
-
-_METHODS = ("auto", "bcfw", "fw", "bcfw+gap", "bcfw+gap+pairwise+cache", "bcfw+averaging")
 
 
 def _read_config(context: typer.Context, path: str | None) -> str | None:
@@ -76,7 +81,7 @@ DataFormat = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help=f"Format of DATA where its suffix does not tell: {', '.join(FORMATS)}.",
+        help=f"Format of DATA where its suffix does not say: {', '.join(FORMATS)}.",
         autocompletion=_complete(FORMATS),
     ),
 ]
@@ -95,9 +100,11 @@ Method = Annotated[
     str,
     typer.Option(
         help="auto, fw, bcfw, or bcfw+rules, e.g. bcfw+gap+pairwise+cache.",
-        autocompletion=_complete(_METHODS),
+        autocompletion=_complete(EXAMPLES),
     ),
 ]
+Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
+Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same run.")]
 NJobs = Annotated[int | None, typer.Option(help="Cores to use; -1 for all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
@@ -115,3 +122,55 @@ DataHome = Annotated[
     str | None,
     typer.Option(help="Folder of datasets; by default BLOCKWOLFE_DATA, else a cache."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """A task, and the data that it is trained on."""
+
+    task: TaskName
+    data: Data
+    format: DataFormat = None
+    template: Template = None
+    min_count: MinCount = 1
+    set: Set = None
+
+    def made(self) -> Any:
+        """The task as an object."""
+        return task_from(find_task(self.task), self.set or (), self.min_count)
+
+    def read(self) -> tuple[Any, Any]:
+        """The reader, which has learned its features, and the examples."""
+        from blockwolfe.cli.files import read_training
+
+        entry = find_task(self.task)
+        return read_training(entry, self.data, self.format, self.template, self.min_count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a problem is solved."""
+
+    method: Method = "auto"
+    time_limit: Seconds = None
+    seed: Seed = 0
+    n_jobs: NJobs = None
+
+    def options(self) -> dict[str, Any]:
+        """As functions and estimators call them."""
+        shared = {"time_limit": self.time_limit, "n_jobs": self.n_jobs}
+        return {"method": self.method, "random_state": self.seed, **shared}
+
+
+def numbers_of(name: str, text: str) -> list[float]:
+    """Numbers with commas between, or an error that names the option.
+
+    >>> numbers_of("lams", "1,0.1")
+    [1.0, 0.1]
+    """
+    from blockwolfe.errors import OptionError
+
+    try:
+        return [float(value) for value in text.split(",")]
+    except ValueError as error:
+        raise OptionError(f"{name}={text!r} must be numbers with commas between.") from error

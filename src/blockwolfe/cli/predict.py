@@ -45,14 +45,14 @@ def predict(
     """
     from blockwolfe.cli.files import check_apart, load_model, located, read_later, write_lines
     from blockwolfe.errors import InputError
-    from blockwolfe.report.outputs import readable
+    from blockwolfe.report.outputs.catalogue import view_of
 
     if output is not None and output != "-":
         check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
     with located(examples):
-        outputs = readable(svm.task_, svm.predict(examples.X))
+        outputs = view_of(svm.task_).readable(svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
     except BrokenPipeError:
@@ -85,7 +85,7 @@ def evaluate(
     from blockwolfe.cli.files import load_model, located, read_later
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
-    from blockwolfe.report.measures import measures_of
+    from blockwolfe.report.outputs.catalogue import view_of
 
     svm, reader = load_model(model, data, format, lam)
     name, _ = task_of_model(svm)
@@ -96,7 +96,7 @@ def evaluate(
     with located(examples):
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
-    scores = {"task_loss": loss, **measures_of(svm.task_, examples.Y, outputs)}
+    scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
     title = f"{model} on {data}: {n} examples"

@@ -80,6 +80,11 @@ class TrainingProgress:
             return
         self._progress.update(self._bar, description=text, **self._share())
 
+    def follow(self, svm: Any) -> None:
+        """Hear of every pass of an estimator's training, and of every fold of a choice of lam."""
+        svm.callbacks = (self,)
+        svm._on_fold = self.folds  # (of an estimator without folds, nobody calls it)
+
     def folds(self, done: int, n_folds: int) -> None:
         """A fold of the cross-validation has ended."""
         text = f"{done} of {n_folds} folds done"

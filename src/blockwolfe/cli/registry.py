@@ -6,20 +6,24 @@ import inspect
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
-__all__ = ["DATASETS", "FORMATS", "TASKS", "DatasetEntry", "FormatEntry", "TaskEntry", "load_home"]
+from blockwolfe.report.outputs.catalogue import COMMANDS, TaskEntry, entry_of, load_home
 
-
-def load_home(home: str) -> Any:
-    """What ``module:name`` names.
-
-    >>> load_home("math:floor")(1.5)
-    1
-    """
-    module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
+__all__ = [
+    "DATASETS",
+    "FORMATS",
+    "TASKS",
+    "DatasetEntry",
+    "FormatEntry",
+    "find_dataset",
+    "find_task",
+    "format_of",
+    "made_task",
+    "reader_of",
+    "task_from",
+    "task_of_model",
+]
 
 
 def _find(kind: str, name: str, known: Iterable[str]) -> None:
@@ -31,11 +35,15 @@ def _find(kind: str, name: str, known: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class FormatEntry:
-    """A kind of file: its reader, and the suffixes by which it is told."""
+    """A kind of file: its reader, and the suffixes by which it is recognised.
+
+    `learns` says that its reader makes features by what it learned in training.
+    """
 
     home: str
     suffixes: tuple[str, ...]
     help: str
+    learns: bool = False
 
     def make(self, **options: Any) -> Any:
         """A reader for any task."""
@@ -47,6 +55,7 @@ FORMATS = {
         "blockwolfe.data.formats.columns:Columns",
         (".txt", ".conll", ".tsv", ".iob", ".bio", ".col"),
         "CoNLL columns, a token a line, the label last; --template makes the features",
+        learns=True,
     ),
     "svmlight": FormatEntry(
         "blockwolfe.data.formats.svmlight:SVMLight",
@@ -72,12 +81,13 @@ FORMATS = {
         "blockwolfe.data.formats.alignments:Alignments",
         (".align", ".bitext", ".wa", ".e"),
         "source ||| target ||| 0-0 1?2 a line; or STEM.wa with STEM.e and STEM.f beside it",
+        learns=True,
     ),
 }
 
 
 def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
-    """The name of a file's format: given, or told by its suffix (without .gz).
+    """The name of a file's format: given, or inferred from its suffix (without .gz).
 
     >>> format_of("train.txt.gz", None, ("columns", "npz"))
     'columns'
@@ -107,87 +117,7 @@ def format_of(path: str, given: str | None, valid: tuple[str, ...]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class TaskEntry:
-    """A task: its class, and the formats it is read from.
-
-    `readers` names those formats that have a reader for this task, `prepares` a format that makes
-    features for datasets of the library too.
-    """
-
-    home: str
-    formats: tuple[str, ...]
-    help: str
-    is_sequence: bool = True
-    readers: dict[str, str] = field(default_factory=dict)
-    prepares: str | None = None
-    defaults: dict[str, Any] = field(default_factory=dict)
-
-    def make(self, settings: Iterable[str], min_count: int) -> Any:
-        """The task, with options as ``name=value``."""
-        return made_task(load_home(self.home), settings, {**self.defaults, "min_count": min_count})
-
-    def reader(self, name: str, **options: Any) -> Any:
-        """A reader of a format for this task."""
-        options.setdefault("is_sequence", self.is_sequence)
-        return load_home(self.readers.get(name, FORMATS[name].home))(**options)
-
-
-_GRAPH_LINES = {"jsonl": "blockwolfe.data.formats.jsonlines:GraphLines"}
-
-TASKS = {
-    "chain": TaskEntry(
-        "blockwolfe.tasks:Chain",
-        ("columns", "svmlight", "jsonl", "npz"),
-        "label sequences: tagging, chunking, names, letters of words",
-    ),
-    "multiclass": TaskEntry(
-        "blockwolfe.tasks:Multiclass",
-        ("svmlight", "jsonl", "npz"),
-        "one label per row",
-        is_sequence=False,
-    ),
-    "parsing": TaskEntry(
-        "blockwolfe.tasks:SpanningTree",
-        ("conllu",),
-        "dependency trees",
-    ),
-    "alignment": TaskEntry(
-        "blockwolfe.tasks:Matching",
-        ("alignments",),
-        "which word goes with which in sentence pairs",
-        prepares="alignments",
-        defaults={"miss_cost": 3.0, "normalize": False, "project_truth": True},
-    ),
-    "multilabel": TaskEntry(
-        "blockwolfe.tasks:Multilabel",
-        ("jsonl", "svmlight", "npz"),
-        "any number of labels per row",
-        is_sequence=False,
-        readers={
-            "jsonl": "blockwolfe.data.formats.jsonlines:LabelSetLines",
-            "svmlight": "blockwolfe.data.formats.svmlight:LabelSetRows",
-        },
-    ),
-    "cut": TaskEntry(
-        "blockwolfe.tasks:Cut",
-        ("jsonl",),
-        "two labels on the nodes of graphs: segmentation",
-        readers=_GRAPH_LINES,
-    ),
-    "tree": TaskEntry(
-        "blockwolfe.tasks:Tree",
-        ("jsonl",),
-        "labels on the nodes of trees",
-        readers=_GRAPH_LINES,
-    ),
-    "graph": TaskEntry(
-        "blockwolfe.tasks:PairwiseGraph",
-        ("jsonl",),
-        "labels on the nodes of any graph",
-        readers=_GRAPH_LINES,
-    ),
-}
+TASKS = COMMANDS  # (report and command line share one catalogue of tasks)
 
 
 def find_task(name: str) -> TaskEntry:
@@ -200,11 +130,22 @@ def task_of_model(svm: Any) -> tuple[str, TaskEntry]:
     """Name and entry of the task of a model."""
     from blockwolfe.errors import InputError
 
-    kind = type(svm.task_).__name__
-    for name, entry in TASKS.items():
-        if entry.home.partition(":")[2] == kind:
-            return name, entry
-    raise InputError(f"the model's task {kind} is not known to the command line.")
+    kind = type(svm.task_)
+    entry = entry_of(kind)
+    if entry is None or entry.command is None:
+        raise InputError(f"the model's task {kind.__name__} is not known to the command line.")
+    return entry.command, entry
+
+
+def task_from(entry: TaskEntry, settings: Iterable[str], min_count: int) -> Any:
+    """The task of an entry, with options as ``name=value``."""
+    return made_task(load_home(entry.task), settings, {**entry.defaults, "min_count": min_count})
+
+
+def reader_of(entry: TaskEntry, name: str, **options: Any) -> Any:
+    """A reader of a format for the task of an entry."""
+    options.setdefault("is_sequence", entry.is_sequence)
+    return load_home(entry.readers.get(name, FORMATS[name].home))(**options)
 
 
 def made_task(kind: Any, settings: Iterable[str], defaults: dict[str, Any] | None = None) -> Any:

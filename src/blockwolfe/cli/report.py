@@ -52,7 +52,7 @@ def report(
 
 def _of_model(model: str, output: str, given: dict[str, str | None]) -> None:
     from blockwolfe.cli.files import load_model, names_of_features
-    from blockwolfe.report.html import write_report
+    from blockwolfe.report.page.model import write_report
 
     svm, reader = load_model(model, given["train"] or given["held_out"] or "dataset:", None)
     read = _read(reader, given)
@@ -65,7 +65,7 @@ def _of_model(model: str, output: str, given: dict[str, str | None]) -> None:
 def _of_path(path: str, output: str, given: dict[str, str | None]) -> None:
     from blockwolfe.cli.files import load_model
     from blockwolfe.path.result import load_path
-    from blockwolfe.report.path_page import write_path_report
+    from blockwolfe.report.page.path import write_path_report
 
     found = load_path(path)
     svm, reader = load_model(path, given["train"] or given["held_out"] or "", None, found.lam_max)

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import find_task
+from blockwolfe.cli.groups import grouped
+from blockwolfe.cli.methods import check_method
 from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, chosen_text, note, show, table
 
 __all__ = ["train"]
@@ -20,7 +21,6 @@ __all__ = ["train"]
 _NAMED = 200  # weights whose names are kept with the model, where names are not part of it
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file.")]
-Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
 C = Annotated[float | None, typer.Option("--C", help="The same as C = 1/(lam n).")]
 Folds = Annotated[int | None, typer.Option(help="Choose lam on this many folds, over whole paths.")]
 OnPath = Annotated[
@@ -29,7 +29,8 @@ OnPath = Annotated[
 Lams = Annotated[str | None, typer.Option(help="With --cv: lams to choose from, e.g. 1,0.1.")]
 Eps = Annotated[float, typer.Option(help="With --cv or --path: the gap of the paths.")]
 Simple = Annotated[
-    bool, typer.Option("--one-standard-error", help="With --cv: the largest lam as good as best.")
+    bool,
+    typer.Option("--one-standard-error", help="With --cv: the largest lam within one of the best."),
 ]
 Tol = Annotated[float, typer.Option(help="Certified gap to stop at.")]
 Passes = Annotated[
@@ -37,7 +38,6 @@ Passes = Annotated[
     typer.Option(help="Budget of passes; else 1000, and more for fewer than 200 examples."),
 ]
 Calls = Annotated[int | None, typer.Option(help="Budget of oracle calls.")]
-Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
 CheckpointFile = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Keep the run here; the same command goes on from it."),
@@ -49,31 +49,42 @@ HeldOut = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Strength:
+    """Where lam comes from: it is given, or chosen on folds, or chosen on held-out data."""
+
+    lam: o.Lam = None
+    c: C = None
+    cv: Folds = None
+    path: OnPath = False
+    lams: Lams = None
+    eps: Eps = 0.1
+    one_standard_error: Simple = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(o.Run):
+    """How the model is trained, and where it ends."""
+
+    tol: Tol = 1e-3
+    max_passes: Passes = None
+    max_oracle_calls: Calls = None
+    checkpoint: CheckpointFile = None
+    checkpoint_every: Every = 60.0
+
+    def options(self) -> dict[str, Any]:
+        """What every estimator takes."""
+        passes = "auto" if self.max_passes is None else self.max_passes
+        return {**super().options(), "tol": self.tol, "max_passes": passes}
+
+
+@grouped
 def train(
-    task: o.TaskName,
-    data: o.Data,
+    given: o.Given,
     output: Output,
-    lam: Lam = None,
-    c: C = None,
-    cv: Folds = None,
-    path: OnPath = False,
-    lams: Lams = None,
-    eps: Eps = 0.1,
-    one_standard_error: Simple = False,
-    tol: Tol = 1e-3,
-    method: o.Method = "auto",
-    max_passes: Passes = None,
-    max_oracle_calls: Calls = None,
-    time_limit: Seconds = None,
-    seed: o.Seed = 0,
-    n_jobs: o.NJobs = None,
-    checkpoint: CheckpointFile = None,
-    checkpoint_every: Every = 60.0,
+    strength: Strength,
+    training: Training,
     held_out: HeldOut = None,
-    format: o.DataFormat = None,
-    template: o.Template = None,
-    min_count: o.MinCount = 1,
-    set: o.Set = None,
     quiet: Quiet = False,
     json: o.Json = False,
     config: o.Config = None,
@@ -96,39 +107,55 @@ def train(
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
     from blockwolfe.base.compiled import silent_compilation
-    from blockwolfe.cli.files import check_output, read_later, read_training
+    from blockwolfe.cli.files import check_output, read_later
 
-    entry = find_task(task)
-    check_output(output, checkpoint, held_out, *data)
-    shared = {
-        "task": entry.make(set or (), min_count),
-        "tol": tol,
-        "method": method,
-        "max_passes": "auto" if max_passes is None else max_passes,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_jobs": n_jobs,
-    }
-    if cv is not None:
-        _refuse("with --cv", lam=lam, C=c, path=path or None, checkpoint=checkpoint,
-                max_oracle_calls=max_oracle_calls)  # fmt: skip
-        svm = _chooser(cv, lams, eps, one_standard_error, shared)
-    else:
-        _refuse("without --cv", lams=lams, one_standard_error=one_standard_error or None)
-        svm = _single(lam, c, max_oracle_calls, checkpoint, checkpoint_every, shared)
-    if path:
-        _refuse("with --path", lam=lam, C=c)
-        _need_held_out(held_out)
-    reader, examples = read_training(entry, data, format, template, min_count)
+    task = given.made()
+    check_output(output, training.checkpoint, held_out, *given.data)
+    _check(strength, training, held_out)
+    svm = (_single if strength.cv is None else _chooser)(task, strength, training)
+    reader, examples = given.read()
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     is_quiet = quiet or json
     with silent_compilation(quiet):
-        if path:
-            svm.lam = _best_on_path(shared, eps, examples, other, is_quiet)
-        _fit(svm, examples, other, is_quiet, tol)
+        if strength.path:
+            svm.lam = _best_on_path(svm, strength.eps, examples, other, is_quiet)
+        _fit(svm, examples, other, is_quiet)
     _save(svm, output, {"input": reader.packed(), "command": _command(), **_learned(svm, examples)})
-    _show(svm, task, output, quiet, json)
-    return _ending(svm, output, checkpoint)
+    if json or not quiet:
+        _show(svm, given.task, output, json)
+    return _ending(svm, output, training.checkpoint)
+
+
+def _check(strength: Strength, training: Training, held_out: str | None) -> None:
+    """Refuse options that contradict each other or are not valid, before files are read."""
+    from blockwolfe.errors import OptionError
+
+    given: dict[str, Any] = {"lam": strength.lam, "C": strength.c}
+    if strength.cv is None:
+        _refuse("without --cv", lams=strength.lams,
+                one_standard_error=strength.one_standard_error or None)  # fmt: skip
+    else:
+        _refuse("with --cv", **given, path=strength.path or None, checkpoint=training.checkpoint,
+                max_oracle_calls=training.max_oracle_calls)  # fmt: skip
+    if strength.path:
+        _refuse("with --path", **given)
+        if held_out is None:
+            raise OptionError("--path needs --held-out DATA, on which lam is chosen; or use --cv.")
+    _check_given(strength.lam, strength.c)
+    check_method(training.method)
+
+
+def _check_given(lam: float | None, c: float | None) -> None:
+    from blockwolfe.base.checks import check_positive
+    from blockwolfe.errors import OptionError
+    from blockwolfe.problem.problem import check_lam
+
+    if lam is not None and c is not None:
+        raise OptionError(f"lam={lam} and C={c} are both given; give one of them.")
+    if lam is not None:
+        check_lam(lam)
+    if c is not None:
+        check_positive("C", c)
 
 
 def _refuse(when: str, **given: Any) -> None:
@@ -139,25 +166,48 @@ def _refuse(when: str, **given: Any) -> None:
             raise OptionError(f"--{name.replace('_', '-')} has no meaning {when}; leave it out.")
 
 
-def _need_held_out(held_out: str | None) -> None:
+def _single(task: Any, strength: Strength, training: Training) -> Any:
+    """The estimator for a lam that is given, or chosen on the path."""
+    from blockwolfe.cli.files import check_output
+    from blockwolfe.estimators.svm import StructuredSVM
+    from blockwolfe.running.checkpoint import Checkpoint
+
+    keeping = None
+    if training.checkpoint is not None:
+        check_output(training.checkpoint)
+        keeping = Checkpoint(training.checkpoint, training.checkpoint_every)
+    own: dict[str, Any] = {"max_oracle_calls": training.max_oracle_calls, "checkpoint": keeping}
+    return StructuredSVM(task, lam=strength.lam, C=strength.c, **own, **training.options())
+
+
+def _chooser(task: Any, strength: Strength, training: Training) -> Any:
+    """The estimator that chooses lam on folds."""
     from blockwolfe.errors import OptionError
+    from blockwolfe.path.cv import StructuredSVMCV
 
-    if held_out is None:
-        raise OptionError("--path needs --held-out DATA, on which lam is chosen; or use --cv.")
+    if strength.cv is not None and strength.cv < 2:
+        raise OptionError(f"cv={strength.cv} must be at least 2 folds.")
+    own: dict[str, Any] = {
+        "cv": strength.cv,
+        "lams": None if strength.lams is None else o.numbers_of("lams", strength.lams),
+        "eps": strength.eps,
+        "one_standard_error": strength.one_standard_error,
+    }
+    return StructuredSVMCV(task, **own, **training.options())
 
 
-def _best_on_path(shared: Any, eps: float, examples: Any, other: Any, is_quiet: bool) -> float:
+def _best_on_path(svm: Any, eps: float, examples: Any, other: Any, is_quiet: bool) -> float:
     """The lambda of the least loss on other data; the path ends at 1/(10 n)."""
     from blockwolfe.cli.explore import best_held_out
     from blockwolfe.path.solve import solve_path
     from blockwolfe.problem.problem import Problem
-    from blockwolfe.report.paths import PathDisplay
+    from blockwolfe.report.displays.paths import PathDisplay
     from blockwolfe.results.status import Status
 
-    problem = Problem(shared["task"], examples.X, examples.Y)
-    given = {name: shared[name] for name in ("method", "time_limit", "random_state", "n_jobs")}
+    problem = Problem(svm.task, examples.X, examples.Y)
+    shared = {name: getattr(svm, name) for name in o.Run().options()}
     is_shown = sys.stderr.isatty() and not is_quiet
-    found = solve_path(problem, eps, 0.1 / len(problem), verbose=int(is_shown), **given)
+    found = solve_path(problem, eps, 0.1 / len(problem), verbose=int(is_shown), **shared)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     best = best_held_out(PathDisplay.from_path(found, held_out=(other.X, other.Y)))
@@ -166,51 +216,13 @@ def _best_on_path(shared: Any, eps: float, examples: Any, other: Any, is_quiet: 
     return best["lam"]
 
 
-def _chooser(cv: int, lams: str | None, eps: float, simple: bool, shared: dict[str, Any]) -> Any:
-    from blockwolfe.errors import OptionError
-    from blockwolfe.path.cv import StructuredSVMCV
-
-    if cv < 2:
-        raise OptionError(f"cv={cv} must be at least 2 folds.")
-    values = None
-    if lams is not None:
-        try:
-            values = [float(value) for value in lams.split(",")]
-        except ValueError as error:
-            raise OptionError(f"lams={lams!r} must be numbers with commas between.") from error
-    return StructuredSVMCV(cv=cv, lams=values, eps=eps, one_standard_error=simple, **shared)
-
-
-def _single(
-    lam: float | None,
-    c: float | None,
-    max_oracle_calls: int | None,
-    checkpoint: str | None,
-    every: float,
-    shared: dict[str, Any],
-) -> Any:
-    from blockwolfe.cli.files import check_output
-    from blockwolfe.estimators.svm import StructuredSVM
-    from blockwolfe.methods.settings import as_method
-    from blockwolfe.running.checkpoint import Checkpoint
-
-    as_method(shared["method"])
-    if checkpoint is not None:
-        check_output(checkpoint)
-    keeping = None if checkpoint is None else Checkpoint(checkpoint, every)
-    own: dict[str, Any] = {"max_oracle_calls": max_oracle_calls, "checkpoint": keeping}
-    svm = StructuredSVM(lam=lam, C=c, **own, **shared)
-    svm._check_strength()  # before files are read
-    return svm
-
-
-def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool, tol: float) -> None:
+def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
     from blockwolfe.cli.progress import TrainingProgress
     from blockwolfe.errors import InputError, NotCertifiedWarning
 
-    with TrainingProgress(tol, is_quiet) as progress, warnings.catch_warnings():
+    with TrainingProgress(svm.tol, is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
-        svm.callbacks, svm._on_fold = (progress,), progress.folds
+        progress.follow(svm)
         held_out = None if other is None else (other.X, other.Y)
         try:
             svm.fit(examples.X, examples.Y, held_out=held_out)
@@ -231,9 +243,9 @@ def _locate(task: Any, examples: Any, other: Any) -> None:
 
 
 def _learned(svm: Any, examples: Any) -> dict[str, Any]:
-    """What only training can tell: names of hashed features, scores of other lambdas."""
+    """What only training knows: names of hashed features, scores of other lambdas."""
     from blockwolfe.path.scores import LambdaScores
-    from blockwolfe.report.weight_names import hashed_names
+    from blockwolfe.report.outputs.weights import hashed_names
 
     names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
     named = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
@@ -255,31 +267,23 @@ def _command() -> str:
     return shlex.join(["blockwolfe", *sys.argv[1:]])
 
 
-@dataclass(frozen=True)
-class _Trained:
-    """What the summary wants to know of a problem."""
-
-    task: Any
-    n_blocks: int
-    n_features: int
-
-    @property
-    def n_effective(self) -> float:
-        return float(self.n_blocks)
-
-    def __len__(self) -> int:
-        return self.n_blocks
-
-
-def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
+def _show(svm: Any, task: str, output: str, json: bool) -> None:
     from blockwolfe.path.scores import LambdaScores
     from blockwolfe.results.summary import summary_rows
 
+    numbers: dict[str, Any] = {"model": output, "task": task, **_numbers(svm)}
+    rows = [*summary_rows(svm.result_, svm.task_, numbers["n_examples"]), ("model", output)]
+    scores = LambdaScores.of(svm)
+    if scores is not None:
+        numbers |= {"lams": scores.lams, "scores": scores.mean}
+        rows.insert(2, ("cross-validation", chosen_text(scores, svm.lam_)))
+    show(json, numbers, table("", ("", ""), rows))
+
+
+def _numbers(svm: Any) -> dict[str, Any]:
+    """What a machine wants to know of a training."""
     result, certificate = svm.result_, svm.certificate_
-    n, d = result.counts.n_blocks, len(svm.coef_)
-    numbers = {
-        "model": output,
-        "task": task,
+    return {
         "status": result.status.name,
         "certified": result.is_certified,
         "message": result.message,
@@ -288,8 +292,8 @@ def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
         "primal": certificate.primal,
         "dual": certificate.dual,
         "lam": svm.lam_,
-        "n_examples": n,
-        "n_weights": d,
+        "n_examples": result.counts.n_blocks,
+        "n_weights": len(svm.coef_),
         "passes": svm.n_iter_,
         "oracle_calls": result.counts.oracle_calls + result.counts.certificate_calls,
         "seconds": result.seconds,
@@ -297,13 +301,6 @@ def _show(svm: Any, task: str, output: str, quiet: bool, json: bool) -> None:
         "note": result.note,
         "held_out_loss": svm.trace_[-1].held_out_loss,
     }
-    rows = [*summary_rows(result, _Trained(svm.task_, n, d)), ("model", output)]
-    scores = LambdaScores.of(svm)
-    if scores is not None:
-        numbers |= {"lams": scores.lams, "scores": scores.mean}
-        rows.insert(2, ("cross-validation", chosen_text(scores, svm.lam_)))
-    if json or not quiet:
-        show(json, numbers, table("", ("", ""), rows))
 
 
 def _ending(svm: Any, output: str, checkpoint: str | None) -> int:

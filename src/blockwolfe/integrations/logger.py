@@ -59,7 +59,7 @@ class Logger:
             self.write(metrics_of(row), row.passes, is_full)
 
     def log_result(self, result: Result) -> None:
-        """Log how a run ended: its last row (which no event tells), status and method."""
+        """Log how a run ended: its last row (which no event has), status and method."""
         row = result.trace[-1]
         self.write(metrics_of(row), row.passes, True)
         self.end({"status": result.status.name, "method": repr(result.method)})

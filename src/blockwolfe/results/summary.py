@@ -12,12 +12,11 @@ from blockwolfe.results.result import Result
 __all__ = ["print_summary", "summary_rows"]
 
 
-def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
-    """Name and value of each line of the summary."""
-    n = problem.n_effective
+def summary_rows(result: Result, task: Any, n: float) -> list[tuple[str, str]]:
+    """Name and value of each line of the summary; n counts examples, each with its weight."""
     return [
-        ("task", repr(problem.task)),
-        ("problem", f"{len(problem)} blocks, {problem.n_features:,} weights"),
+        ("task", repr(task)),
+        ("problem", f"{result.counts.n_blocks} blocks, {len(result.w):,} weights"),
         ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
         *result.rows(),
     ]
@@ -26,6 +25,6 @@ def summary_rows(result: Result, problem: Any) -> list[tuple[str, str]]:
 def print_summary(result: Result, problem: Any) -> None:
     """Print the summary with the certificate where the eye falls first."""
     table = Table(title="blockwolfe", show_header=False, title_justify="left")
-    for name, value in summary_rows(result, problem):
+    for name, value in summary_rows(result, problem.task, problem.n_effective):
         table.add_row(name, value)
     Console().print(table)

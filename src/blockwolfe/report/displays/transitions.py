@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.errors import OptionError
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.report.outputs import has_labels
+from blockwolfe.report.outputs.catalogue import view_of
 
 __all__ = ["TransitionsDisplay"]
 
@@ -33,14 +33,13 @@ class TransitionsDisplay:
     def from_estimator(cls, svm: StructuredSVM) -> TransitionsDisplay:
         """Of a fitted estimator whose task has transitions."""
         check_is_fitted(svm, "coef_")
-        if not has_transitions(svm):
+        found = view_of(svm.task_).transitions(svm.coef_)
+        if found is None:
             raise OptionError(
                 f"{type(svm.task_).__name__} has no weights for transitions; "
                 "tasks.Chain(transition=True) has."
             )
-        labels = svm.task_.classes_.tolist()
-        weights = svm.coef_[svm.task_.groups["transition"]]
-        return cls(weights.reshape(len(labels), len(labels)), labels)
+        return cls(found.values, found.labels)
 
     def plot(self, ax: Any = None) -> TransitionsDisplay:
         """Draw a heat map, blue for likely and red for unlikely; needs matplotlib."""
@@ -57,9 +56,3 @@ class TransitionsDisplay:
         ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def has_transitions(svm: StructuredSVM) -> bool:
-    """Whether a fitted estimator's task has a group of transition weights."""
-    task = svm.task_
-    return has_labels(task) and "transition" in getattr(task, "groups", {})

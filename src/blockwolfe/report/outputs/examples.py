@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from blockwolfe.base.markup import Html, element, joined
 from blockwolfe.tasks.reading.inputs import Masked
 
-__all__ = ["chip", "chips", "outputs_of", "row_text", "token_text", "words_of"]
+__all__ = ["chip", "chips", "marked", "outputs_of", "row_text", "token_text", "words_of"]
 
 MOST_POSITIONS = 80
 MOST_FEATURES = 8
@@ -70,6 +70,29 @@ def chips(parts: Iterable[Html]) -> Html:
     n_more = len(made) - MOST_POSITIONS
     more = [element("li", f"… {n_more} more")] if n_more > 0 else []
     return element("ol", *made[:MOST_POSITIONS], *more, class_="tokens")
+
+
+def marked(
+    truth: Set[Any],
+    guess: Set[Any],
+    text: Callable[[Any], tuple[str, ...]],
+    nothing: str,
+    possible: Set[Any] = frozenset(),
+) -> Html:
+    """Every item that is true or predicted: right, wrong or missed (`possible` ones are right)."""
+    if not truth | guess:
+        return element("p", f"{nothing} ✓")
+    made = []
+    for item in sorted(truth | guess):
+        if item not in guess:
+            made.append(chip(*text(item), wrong="✗ missed"))
+        elif item in truth:
+            made.append(chip(*text(item), right="✓"))
+        elif item in possible:
+            made.append(chip(*text(item), right="✓ possible"))
+        else:
+            made.append(chip(*text(item), wrong="✗ wrong"))
+    return chips(made)
 
 
 def _single(x: Any, y: Any, y_hat: Any, feature_names: Any) -> Html:

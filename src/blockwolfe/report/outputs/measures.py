@@ -1,23 +1,18 @@
-"""How predictions of each kind of task are scored: numbers by name."""
+"""How predictions are scored: numbers by name for each kind of output."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.data.scores import alignment_error_rate
+from blockwolfe.data.scores import chunk_f1
+from blockwolfe.data.conllu import unlabelled_attachment_score
 from blockwolfe.data.links import Alignment, read_pairs
-from blockwolfe.data.scores import alignment_error_rate, chunk_f1, unlabelled_attachment_score
-from blockwolfe.report.outputs import inner_task, readable
-from blockwolfe.tasks.chain import Chain
-from blockwolfe.tasks.labelling import LabellingTask
-from blockwolfe.tasks.matching import Matching
-from blockwolfe.tasks.multiclass import Multiclass
-from blockwolfe.tasks.multilabel import Multilabel
-from blockwolfe.tasks.parsing import SpanningTree
 
 __all__ = [
-    "measures_of",
+    "LabelScore",
     "of_alignments",
     "of_labels",
     "of_segments",
@@ -29,20 +24,29 @@ __all__ = [
 _MOST_LABELS = 12  # of which each has its own line
 
 
-def measures_of(task: Any, Y: Any, Y_hat: Any) -> dict[str, float]:
-    """What is usual for the task; nothing for tasks that are not known here.
+class LabelScore(NamedTuple):
+    """How well one label is found; a share of nothing is NaN.
 
-    >>> import blockwolfe as bw
-    >>> measures_of(bw.tasks.Multiclass(), ["a", "b"], ["a", "a"])
-    {'accuracy': 0.5}
+    >>> LabelScore.of("a", right=1, predicted=2, true=1)
+    LabelScore(label='a', precision=0.5, recall=1.0, f1=0.6666666666666666, support=1)
     """
-    task = inner_task(task)
-    if isinstance(task, Multilabel):
-        return of_sets(readable(task, Y), readable(task, Y_hat), len(task.classes_))
-    for kind, measure in _MEASURES.items():
-        if isinstance(task, kind):
-            return measure(Y, Y_hat)
-    return {}
+
+    label: Any
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+    @classmethod
+    def of(cls, label: Any, right: int, predicted: int, true: int) -> LabelScore:
+        """From how often it was predicted rightly, predicted at all, and true."""
+        f1 = share(2 * right, predicted + true)
+        return cls(label, share(right, predicted), share(right, true), f1, true)
+
+
+def share(part: int, whole: int) -> float:
+    """Part of a whole; NaN of nothing."""
+    return part / whole if whole else float("nan")
 
 
 def of_labels(Y: Any, Y_hat: Any) -> dict[str, float]:
@@ -145,12 +149,3 @@ def of_sets(Y: Any, Y_hat: Any, n_labels: int) -> dict[str, float]:
         "recall": n_right / max(n_true, 1),
         "f1": 2 * n_right / max(n_true + n_found, 1),
     }
-
-
-_MEASURES = {
-    Chain: of_sequences,
-    Multiclass: of_labels,
-    SpanningTree: of_trees,
-    Matching: of_alignments,
-    LabellingTask: of_segments,
-}

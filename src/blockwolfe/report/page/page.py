@@ -74,7 +74,7 @@ def named_table(rows: Sequence[tuple[object, ...]], header: tuple[str, ...], lab
 
 
 def _asset(name: str) -> str:
-    return (files("blockwolfe.report") / "assets" / name).read_text(encoding="utf-8")
+    return (files("blockwolfe.report.page") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

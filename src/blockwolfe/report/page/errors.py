@@ -9,14 +9,12 @@ import numpy as np
 from blockwolfe.base.markup import Html, element, number
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.report.confusion import ConfusionDisplay, LabelScore
-from blockwolfe.report.measures import measures_of
-from blockwolfe.report.outputs import has_labels, inner_task, readable
-from blockwolfe.report.page import Page, facts, named_table
-from blockwolfe.report.structured import example_of
-from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.report.displays.confusion import ConfusionDisplay
+from blockwolfe.report.outputs.catalogue import view_of
+from blockwolfe.report.outputs.measures import LabelScore
+from blockwolfe.report.outputs.view import View
+from blockwolfe.report.page.page import Page, facts, named_table
 from blockwolfe.tasks.reading.inputs import positional
-from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["error_section"]
 
@@ -37,28 +35,27 @@ _SHORT = {
 def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> None:
     """Add the section on held-out data: (X, Y, what to show of X)."""
     X, Y, shown = map(positional, held_out)
-    Y_hat = predict(svm.task_, X, svm.coef_)
+    Y_hat, view = predict(svm.task_, X, svm.coef_), view_of(svm.task_)
     losses = task_losses(svm.task_, Y, Y_hat)
-    numbers = [("mean task loss", number(float(losses.mean())))]
-    if losses.max() <= 1.0:  # (it is a score only where no loss is larger)
-        numbers.append(("score (1 - loss)", number(1.0 - float(losses.mean()))))
-    numbers += [
-        ("examples without a mistake", f"{int((losses == 0).sum()):,} of {len(losses):,}"),
-    ]
-    confusion = None
-    if has_labels(svm.task_):
-        confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=svm.task_.classes_)
+    numbers, content = _loss_facts(losses), []
+    if view.has_labels:
+        confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=view.task.classes_)
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
-    numbers += _measures(measures_of(svm.task_, Y, Y_hat))
-    content: list[object] = [facts(numbers)]
-    if confusion is not None:
         content.append(_confusion_part(page, confusion))
-    if isinstance(inner_task(svm.task_), Multilabel):
-        content.append(_scores(_set_scores(svm.task_.classes_, Y, Y_hat)))
-    outputs = readable(svm.task_, Y), readable(svm.task_, Y_hat)
-    content.append(_worst(svm.task_, shown, *outputs, losses, names))
-    page.section("errors", "Errors on held-out data", *content)
+    numbers += _measures(view.measures(Y, Y_hat))
+    if scores := view.label_scores(Y, Y_hat):
+        content.append(_scores(scores))
+    content.append(_worst(view, shown, view.readable(Y), view.readable(Y_hat), losses, names))
+    page.section("errors", "Errors on held-out data", facts(numbers), *content)
+
+
+def _loss_facts(losses: np.ndarray) -> list[tuple[str, str]]:
+    mean, n_right = float(losses.mean()), int((losses == 0).sum())
+    numbers = [("mean task loss", number(mean))]
+    if losses.max() <= 1.0:  # (it is a score only where no loss is larger)
+        numbers.append(("score (1 - loss)", number(1.0 - mean)))
+    return [*numbers, ("examples without a mistake", f"{n_right:,} of {len(losses):,}")]
 
 
 def _measures(found: dict[str, float]) -> list[tuple[str, str]]:
@@ -110,14 +107,6 @@ def _scores(scores: list[LabelScore]) -> Html:
     return element("div", element("h3", "Each label"), made)
 
 
-def _set_scores(labels: np.ndarray, Y: Any, Y_hat: Any) -> list[LabelScore]:
-    """Of every label of sets of labels: whether it is in the set or not."""
-    truth, guess = label_table(Y, labels), label_table(Y_hat, labels)
-    counts = ((truth * guess).sum(axis=0), guess.sum(axis=0), truth.sum(axis=0))
-    columns = (labels.tolist(), *(count.tolist() for count in counts))
-    return [LabelScore.of(*values) for values in zip(*columns, strict=True)]
-
-
 def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
     """Labels in their order; when they are too many, those with most mistakes."""
     wrong = confusion.matrix - np.diag(np.diag(confusion.matrix))
@@ -125,7 +114,7 @@ def _most_confused(confusion: ConfusionDisplay) -> np.ndarray:
     return np.sort(np.argsort(-mistakes, kind="stable")[:MOST_LABELS])
 
 
-def _worst(task: Any, shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
+def _worst(view: View, shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names: Any) -> Html:
     order = [int(i) for i in np.argsort(-losses, kind="stable")[:N_WORST] if losses[i] > 0]
     if not order:
         return element("p", "No example has a mistake.")
@@ -133,7 +122,7 @@ def _worst(task: Any, shown: Any, Y: Any, Y_hat: Any, losses: np.ndarray, names:
         element(
             "div",
             element("p", f"Example {i}: loss {number(float(losses[i]))}"),
-            example_of(task, shown[i], Y[i], Y_hat[i], names),
+            view.example(shown[i], Y[i], Y_hat[i], names),
             class_="example",
         )
         for i in order

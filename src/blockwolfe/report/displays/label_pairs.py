@@ -8,7 +8,6 @@ import numpy as np
 
 from blockwolfe.errors import InputError
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["LabelPairsDisplay"]
@@ -37,7 +36,7 @@ class LabelPairsDisplay:
 
         `labels` names the labels; None takes the model's own names.
         """
-        if not isinstance(getattr(svm, "task_", None), Multilabel):
+        if not hasattr(getattr(svm, "task_", None), "pair_weights"):
             raise InputError(
                 "svm is not a fitted model of label sets; expected StructuredSVM(Multilabel(...)) "
                 "after fit."

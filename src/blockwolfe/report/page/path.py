@@ -8,8 +8,8 @@ from typing import Any
 from blockwolfe.base.files import check_folder, write_atomically
 from blockwolfe.base.markup import element, number
 from blockwolfe.path.result import Path
-from blockwolfe.report.page import Page, facts, named_table
-from blockwolfe.report.paths import PathDisplay
+from blockwolfe.report.displays.paths import PathDisplay
+from blockwolfe.report.page.page import Page, facts, named_table
 
 __all__ = ["write_path_report"]
 
@@ -75,8 +75,8 @@ def _promise(found: Path) -> str:
     ending = "" if found.status is None else found.status.sentence
     if not found.exact:
         return (
-            "The path went by estimates: weights for every lambda, of which no gap is certified. "
-            f"It ended so: {ending}"
+            "The path follows estimates: there are weights for every lambda, but no gap is "
+            f"certified. {ending}"
         )
     return (
         f"For every lambda from {number(found.lam_min)} up there are weights whose objective is "
@@ -86,14 +86,14 @@ def _promise(found: Path) -> str:
 
 def _best(display: PathDisplay) -> Any:
     """The lambda of the least loss, of each kind of data."""
-    told = [
+    sentences = [
         f"The least loss on {name} data, {number(float(losses.min()))}, is at lambda "
         f"{number(float(display.lams[losses.argmin()]))}."
         for name, losses in display.losses.items()
     ]
     command = element("code", "blockwolfe evaluate PATHFILE DATA --lam LAM")
-    told.append("The weights of any lambda are tried with ")
-    return element("p", " ".join(told), command, ".")
+    sentences.append("Try the weights of any lambda with ")
+    return element("p", " ".join(sentences), command, ".")
 
 
 def _figures(found: Path, display: PathDisplay) -> dict[str, dict[str, Any]]:

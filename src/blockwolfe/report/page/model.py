@@ -15,21 +15,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.files import check_folder, write_atomically
-from blockwolfe.base.markup import Html, element, number, table
+from blockwolfe.base.markup import element, number, table
 from blockwolfe.errors import InputError
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.path.scores import LambdaScores
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.report.analysis import error_section
-from blockwolfe.report.convergence import AXES, convergence_figures, lambda_figure
-from blockwolfe.report.gaps import BlockGapsDisplay
-from blockwolfe.report.outputs import inner_task, readable
-from blockwolfe.report.page import Page, facts, named_table, scrolling
-from blockwolfe.report.structured import example_of
-from blockwolfe.report.transitions import TransitionsDisplay, has_transitions
-from blockwolfe.report.weight_names import largest_weights
-from blockwolfe.report.words import certificate_text, run_facts
-from blockwolfe.tasks.multilabel import Multilabel
+from blockwolfe.report.displays.gaps import BlockGapsDisplay
+from blockwolfe.report.outputs.catalogue import view_of
+from blockwolfe.report.outputs.view import LabelMatrix
+from blockwolfe.report.outputs.weights import largest_weights
+from blockwolfe.report.page.curves import AXES, convergence_figures, lambda_figure
+from blockwolfe.report.page.errors import error_section
+from blockwolfe.report.page.page import Page, facts, named_table, scrolling
+from blockwolfe.report.page.words import certificate_text, run_facts
 from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
 __all__ = ["write_report"]
@@ -166,7 +164,8 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
     X, Y, shown = (taken(positional(values), hardest) for values in train)
     Y_hat = predict(svm.task_, X, svm.coef_)
     losses = task_losses(svm.task_, Y, Y_hat)
-    Y, Y_hat = readable(svm.task_, Y), readable(svm.task_, Y_hat)
+    view = view_of(svm.task_)
+    Y, Y_hat = view.readable(Y), view.readable(Y_hat)
     parts = [
         element(
             "div",
@@ -175,7 +174,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
                 f"Example {i}: block gap {number(gaps.gaps[i])} ({100 * gaps.share(i):.2g} % of "
                 f"the gap), loss {number(float(losses[k]))}",
             ),
-            example_of(svm.task_, shown[k], Y[k], Y_hat[k], names),
+            view.example(shown[k], Y[k], Y_hat[k], names),
             class_="example",
         )
         for k, i in enumerate(hardest)
@@ -188,29 +187,8 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
 
 
 def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> None:
-    content: list[Html] = []
-    if has_transitions(svm):
-        transitions = TransitionsDisplay.from_estimator(svm)
-        spec = {
-            "title": "Transitions: blue follows gladly, red does not",
-            "labels": [str(label) for label in transitions.labels],
-            "values": transitions.weights,
-            "rows": "label",
-            "columns": "next label",
-            "unit": "weight",
-        }
-        content.append(page.figure("transitions", spec))
-    task = inner_task(svm.task_)
-    if isinstance(task, Multilabel) and len(task.pairs_):
-        spec = {
-            "title": "Pairs of labels: blue together, red apart",
-            "labels": [str(label) for label in task.classes_],
-            "values": task.pair_weights(svm.coef_),
-            "rows": "label",
-            "columns": "and label",
-            "unit": "weight",
-        }
-        content.append(page.figure("pairs", spec))
+    matrices = view_of(svm.task_).matrices(svm.coef_)
+    content = [page.figure(key, _heat_map(matrix)) for key, matrix in matrices.items()]
     rows: list[tuple[object, ...]] = [
         (w.group, w.feature, w.label, number(w.value))
         for w in largest_weights(svm, names=names, data=data)
@@ -221,6 +199,11 @@ def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> N
     largest = named_table(shown, tuple(header[k] for k in used), "Largest weights")
     content.append(element("div", element("h3", "Largest weights"), largest))
     page.section("weights", "Weights", element("div", *content, class_="pair"))
+
+
+def _heat_map(matrix: LabelMatrix) -> dict[str, Any]:
+    labels = [str(label) for label in matrix.labels]
+    return {**matrix._asdict(), "labels": labels, "unit": "weight"}
 
 
 def _settings_section(page: Page, svm: StructuredSVM, command: Any) -> None:

@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.report.outputs import has_labels
+from blockwolfe.report.outputs.catalogue import view_of
+from blockwolfe.report.outputs.measures import LabelScore
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.labels import flatten
 
-__all__ = ["ConfusionDisplay", "LabelScore"]
+__all__ = ["ConfusionDisplay"]
 
 _NORMALIZE = ("true", "pred", "all")
-
-
-class LabelScore(NamedTuple):
-    """How well one label is found; a share of nothing is NaN.
-
-    >>> LabelScore.of("a", right=1, predicted=2, true=1)
-    LabelScore(label='a', precision=0.5, recall=1.0, f1=0.6666666666666666, support=1)
-    """
-
-    label: Any
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-    @classmethod
-    def of(cls, label: Any, right: int, predicted: int, true: int) -> LabelScore:
-        """From how often it was predicted rightly, predicted at all, and true."""
-        f1 = _share(2 * right, predicted + true)
-        return cls(label, _share(right, predicted), _share(right, true), f1, true)
 
 
 class ConfusionDisplay:
@@ -91,7 +72,7 @@ class ConfusionDisplay:
     def from_estimator(cls, svm: StructuredSVM, X: Any, Y: Any) -> ConfusionDisplay:
         """Of a fitted estimator's predictions on X."""
         predicted = svm.predict(X)
-        if not has_labels(svm.task_):
+        if not view_of(svm.task_).has_labels:
             raise OptionError(
                 f"outputs of {type(svm.task_).__name__} are not labels, so there is no confusion "
                 "of labels to show."
@@ -150,7 +131,3 @@ def _flat(Y: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(Y[0], str) or not hasattr(Y[0], "__len__"):
         return np.asarray(Y), np.arange(len(Y) + 1)
     return flatten(Y)
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")

@@ -16,7 +16,7 @@ class LabellingDisplay:
 
     pictures : a dict from titles to 2-d arrays of labels, all of one shape.
 
-    Each title tells the share of pixels that agree with the first picture.
+    Each title gives the share of pixels that agree with the first picture.
 
     >>> display = LabellingDisplay({"true": [[0, 1], [1, 1]], "found": [[0, 0], [1, 1]]})
     >>> display.agreement

@@ -1,0 +1,20 @@
+"""Methods on the command line, as words such as ``bcfw+gap+pairwise``: the one place that asks."""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES", "check_method"]
+
+# What the shell completes; a list, so that completion and help need not load the methods.
+EXAMPLES = ("auto", "bcfw", "fw", "bcfw+gap", "bcfw+gap+pairwise+cache", "bcfw+averaging")
+
+
+def check_method(words: str) -> str:
+    """The words, or an error that lists the valid ones.
+
+    >>> check_method("bcfw+gap")
+    'bcfw+gap'
+    """
+    from blockwolfe.methods.settings import as_method
+
+    as_method(words)
+    return words

@@ -1,0 +1,1 @@
+"""Displays in the manner of scikit-learn: each holds data, and `plot` draws it later."""

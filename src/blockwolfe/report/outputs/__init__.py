@@ -1,0 +1,1 @@
+"""How outputs of each kind of task are shown, named and measured."""
