@@ -12,13 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.result import Counts
 
-__all__ = ["Engine", "Method", "Setup", "WalkingEngine"]
+__all__ = ["CapTooSmallError", "Engine", "Method", "Setup", "WalkingEngine"]
 
 
 class Setup(NamedTuple):
@@ -57,6 +58,15 @@ class Method(ABC):
         """Passes between full passes, which certify and renew the gap estimates."""
         return 10.0
 
+    @property
+    def is_averaged(self) -> bool:
+        """Whether what is returned is an average of iterates, not the last one."""
+        return bool(getattr(self, "averaging", False))
+
+    def check_blocks(self, blocks: Blocks) -> None:
+        """Refuse, before any work, options that this problem leaves no room for."""
+        return
+
     @abstractmethod
     def start(self, setup: Setup) -> Engine:
         """The method at work."""
@@ -79,13 +89,18 @@ class Engine(ABC):
 
     @abstractmethod
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
-        """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false."""
+        """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false.
+
+        `may_go_on` is also the moment at which a checkpoint is written: ask where `to_save` holds
+        all there is. Raises `CapTooSmallError` where memory that was capped does not suffice.
+        """
 
     @abstractmethod
     def certify(self) -> Certificate:
         """The certificate of the point that would be returned now.
 
-        An estimate where an oracle was caught giving less than a known output.
+        An estimate where an oracle was caught giving less than a known output; of a method without
+        a dual point `Certificate.primal_only`.
         """
 
     @property
@@ -153,7 +168,12 @@ class WalkingEngine(Engine):
     @property
     @abstractmethod
     def hinge(self) -> np.ndarray:
-        """Upper bounds on H_i(w) from the last full pass."""
+        """Upper bounds on H_i(w), from the last full pass."""
+
+    @property
+    @abstractmethod
+    def gaps(self) -> np.ndarray:
+        """The gap of every block as last seen."""
 
     @abstractmethod
     def dual(self) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from blockwolfe.dual.run import Run
 from blockwolfe.methods.auto import AutoEngine
 from blockwolfe.methods.bcfw.passes import BlockEngine
-from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engine import DualEngine
 from blockwolfe.methods.frank_wolfe import BatchEngine
 from blockwolfe.methods.settings import BCFW, Auto, FrankWolfe, Method
 from blockwolfe.problem.blocks import Blocks
@@ -24,7 +24,7 @@ def make_engine(
     lam: float,
     rng: np.random.Generator,
     workers: Workers,
-) -> Engine:
+) -> DualEngine:
     """A method put to work on a state."""
     if isinstance(method, FrankWolfe):
         return BatchEngine(Run(blocks, state, lam, False, False), method, workers)

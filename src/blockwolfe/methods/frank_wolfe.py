@@ -13,7 +13,7 @@ from blockwolfe.dual.directions import FORWARD, lay_direction, move_block, place
 from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.run import Run
 from blockwolfe.methods.bcfw.rules import ORACLE_CALLS, STEPS, VISITS
-from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engine import DualEngine
 from blockwolfe.methods.settings import FrankWolfe
 from blockwolfe.problem.certificate import Answers, Certificate, Sweep, copy_corner
 from blockwolfe.problem.state import Store, rebuild_v
@@ -40,7 +40,7 @@ def _blend(gamma: float, weight: Any, run: Any, found: Any, work: Any) -> None:
         move_block(pool, ells, i, work, n_moved, (gamma, 0.0, change))
 
 
-class BatchEngine(Engine):
+class BatchEngine(DualEngine):
     """All oracles, then one joint step."""
 
     is_free_to_certify = True
@@ -61,7 +61,12 @@ class BatchEngine(Engine):
                 self.run.tally[ORACLE_CALLS] += len(self.run.blocks)
                 self.run.tally[VISITS] += len(self.run.blocks)
             self._is_counted = False
-        return self._found[0]
+        return self._noted(self._found[0])
+
+    @property
+    def has_visited_open(self) -> bool:
+        """Every step is one of all blocks."""
+        return True
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One joint step of all blocks."""
@@ -99,8 +104,9 @@ class BatchEngine(Engine):
     def to_save(self) -> dict[str, Any]:
         """A full pass that no step has followed is made again, but not counted again."""
         is_counted = self._found is not None or self._is_counted
-        return {"n_steps": self.n_steps, "is_counted": is_counted}
+        return super().to_save() | {"n_steps": self.n_steps, "is_counted": is_counted}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        super().restore(saved)
         self.n_steps, self._is_counted = int(saved["n_steps"]), bool(saved["is_counted"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
 from blockwolfe.methods.bcfw.sampling import (
     Cyclic,
     GapSampling,
@@ -28,31 +29,9 @@ from blockwolfe.methods.bcfw.steps import (
     Pairwise,
     Step,
 )
+from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["BCFW", "Auto", "FrankWolfe", "Method", "as_method"]
-
-
-class Method:
-    """Base of the methods; use `BCFW` or `FrankWolfe`.
-
-    >>> isinstance(BCFW(), Method)
-    True
-    """
-
-    @property
-    def words(self) -> str:
-        """The method in a few words, for summaries."""
-        raise NotImplementedError
-
-    @property
-    def is_monotone(self) -> bool:
-        """Whether the dual of the returned point can never decrease."""
-        raise NotImplementedError
-
-    @property
-    def full_pass_every(self) -> float:
-        """Passes between full passes, which certify and renew the gap estimates."""
-        return 1.0
 
 
 _SAMPLINGS = ["Permutation()", "Uniform()", "Cyclic()", "GapSampling()", "MaxGap()"]
@@ -95,6 +74,8 @@ class BCFW(Method):
     >>> BCFW(sampling=Uniform(), averaging=True).averaging
     True
     """
+
+    name: ClassVar[str] = "bcfw"
 
     sampling: Sampling = field(default_factory=Permutation)
     step: Step = field(default_factory=FW)
@@ -147,6 +128,14 @@ class BCFW(Method):
         """With the exact line search, and for the last iterate."""
         return self.step.line_search and not self.averaging
 
+    def check_blocks(self, blocks: Blocks) -> None:
+        """The cap of the cache must leave room for the active sets."""
+        check_cache_cap(self, blocks)
+
+    def start(self, setup: Setup) -> Engine:
+        """Visits block by block."""
+        return _start(self, setup)
+
 
 @dataclass(frozen=True)
 class Auto(Method):
@@ -157,6 +146,8 @@ class Auto(Method):
     >>> Auto().averaging
     False
     """
+
+    name: ClassVar[str] = "auto"
 
     averaging: bool = False
 
@@ -178,6 +169,10 @@ class Auto(Method):
         """As of the methods it chooses from."""
         return BCFW(sampling=GapSampling()).full_pass_every
 
+    def start(self, setup: Setup) -> Engine:
+        """Visits that choose how to go on."""
+        return _start(self, setup)
+
 
 @dataclass(frozen=True)
 class FrankWolfe(Method):
@@ -188,6 +183,8 @@ class FrankWolfe(Method):
     >>> FrankWolfe(line_search=False)
     FrankWolfe(line_search=False)
     """
+
+    name: ClassVar[str] = "fw"
 
     line_search: bool = True
 
@@ -203,6 +200,21 @@ class FrankWolfe(Method):
     def is_monotone(self) -> bool:
         """With the exact line search."""
         return self.line_search
+
+    @property
+    def full_pass_every(self) -> float:
+        """Every pass is one."""
+        return 1.0
+
+    def start(self, setup: Setup) -> Engine:
+        """Joint steps of all blocks."""
+        return _start(self, setup)
+
+
+def _start(method: Method, setup: Setup) -> Engine:
+    from blockwolfe.methods.engines import make_engine  # (which knows the settings)
+
+    return make_engine(method, *setup)
 
 
 _BCFW_WORDS: dict[str, Callable[[Any], Any]] = {

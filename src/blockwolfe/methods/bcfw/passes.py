@@ -27,10 +27,9 @@ from blockwolfe.methods.bcfw.rules import (
 )
 from blockwolfe.methods.bcfw.sampling import Permutation
 from blockwolfe.methods.bcfw.targets import has_room
-from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engine import NO_CAP, DualEngine
 from blockwolfe.methods.settings import BCFW
 from blockwolfe.problem.certificate import Certificate, broken_oracle, sweep
-from blockwolfe.problem.state import dual_value
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["NO_BATCH", "BlockEngine"]
@@ -46,7 +45,6 @@ DEAR_SECONDS = 1e-4
 _NOTHING = np.zeros(0, dtype=np.int64)
 NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
 _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
-NO_CAP = 2**62
 
 
 def make_rule(run: Run, method: BCFW, source: int, hit_floor: float) -> Rule:
@@ -70,7 +68,7 @@ def make_rule(run: Run, method: BCFW, source: int, hit_floor: float) -> Rule:
     )
 
 
-class BlockEngine(Engine):
+class BlockEngine(DualEngine):
     """One pass after another, each in chunks of visits."""
 
     def __init__(self, run: Run, method: BCFW, rng: np.random.Generator, workers: Workers) -> None:
@@ -96,13 +94,13 @@ class BlockEngine(Engine):
         """Visit the blocks that the sampling rule asks for."""
         if self._done >= len(self._draws.block):
             self._begin_pass(max_visits)
-        began, dual = time.perf_counter(), self._dual() if self._has_planes else 0.0
+        began, dual = time.perf_counter(), self.dual() if self._has_planes else 0.0
         while self._done < len(self._draws.block) and may_go_on():
             self._make_room()
             self._next_chunk()
         if self._has_planes:
             seconds = time.perf_counter() - began
-            self._planes.note(self._source == FROM_STORE, self._dual() - dual, seconds)
+            self._planes.note(self._source == FROM_STORE, self.dual() - dual, seconds)
 
     def _begin_pass(self, max_visits: int) -> None:
         run, method = self.run, self.method
@@ -228,7 +226,7 @@ class BlockEngine(Engine):
         certificate, _ = self.run.examine(workers=self.workers)
         self.seconds_per_call = (time.perf_counter() - began) / n_blocks
         self.certificate_calls += n_blocks
-        return certificate
+        return self._noted(certificate)
 
     @property
     def calls_to_refresh(self) -> int:
@@ -252,15 +250,11 @@ class BlockEngine(Engine):
     def _has_planes(self) -> bool:
         return self.method.cache is not None and self.method.cache.multi_plane
 
-    def _dual(self) -> float:
-        run = self.run
-        return dual_value(run.blocks, run.v, float(run.ell.sum()), run.lam)
-
     # -- checkpoints -------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
-        """The pass at work and the state of the random numbers."""
-        return {
+        """And the pass at work and the state of the random numbers."""
+        return super().to_save() | {
             "draws_block": self._draws.block,
             "draws_uniform": self._draws.uniform,
             "done": self._done,
@@ -275,6 +269,7 @@ class BlockEngine(Engine):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        super().restore(saved)
         self._draws = Draws(saved["draws_block"], saved["draws_uniform"])
         self._done, self._source = int(saved["done"]), int(saved["source"])
         self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])

@@ -1,4 +1,6 @@
-"""The first breakpoint, in closed form (SPEC section 4).
+"""What a walk over lambdas asks of a run: where it begins, and how gaps grow on the way.
+
+The first breakpoint has a closed form (the mathematics, "The path").
 
 With all weight on ytilde_i = argmax_y L_i(y), psibar = sum_i weight_i psi_i(ytilde_i), and
 wt = clip(psibar, l, u):
@@ -10,19 +12,18 @@ For lam >= lam_inf the point w = wt / lam is kappa eps-optimal.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.dual.run import Run
-from blockwolfe.errors import OptionError
-from blockwolfe.methods.bcfw.passes import BlockEngine
-from blockwolfe.methods.settings import BCFW
-from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.certificate import dot, sweep
 from blockwolfe.problem.state import initial_state, rebuild_v
 from blockwolfe.problem.workers import Workers
 
-__all__ = ["begin_at_loss", "check_box", "first_lam"]
+__all__ = ["begin_at_loss", "block_slopes", "first_lam"]
 
 # So large that w is nothing beside the losses, and every step goes all the way.
 HUGE_LAM = 1e50
@@ -30,20 +31,11 @@ HUGE_LAM = 1e50
 OUTWEIGH = 1e9
 
 
-def check_box(blocks: Blocks) -> None:
-    """Refuse bounds for which the closed form does not hold: others than signs."""
-    is_sign = np.isin(blocks.lower, (0.0, -np.inf)) & np.isin(blocks.upper, (0.0, np.inf))
-    if not is_sign.all():
-        j = int(np.argmin(is_sign))
-        raise OptionError(
-            f"weight {j} has the bounds ({blocks.lower[j]:g}, {blocks.upper[j]:g}); the path knows "
-            "where to begin only for bounds that are 0 or infinite. Give lam_max, the largest "
-            "lambda you want."
-        )
-
-
 def begin_at_loss(run: Run, workers: Workers) -> None:
     """Move all weight to the outputs of largest loss: one oracle call per block at w = 0."""
+    from blockwolfe.methods.bcfw.passes import BlockEngine  # (an engine, which walks itself)
+    from blockwolfe.methods.settings import BCFW
+
     run.lam = HUGE_LAM
     rng = np.random.default_rng(0)  # (every order gives the same point)
     BlockEngine(run, BCFW(), rng, workers).advance(len(run.blocks), lambda: True)
@@ -70,3 +62,32 @@ def first_lam(run: Run, workers: Workers, tol: float) -> tuple[float, np.ndarray
     run.lam = lam if lam > 0.0 else 1.0
     run.put(v)
     return lam, wt
+
+
+@jit
+def _fill_slopes(
+    functions: Any,
+    data: Any,
+    w: Any,
+    weight: Any,
+    truth: Any,
+    store: Any,
+    work: Any,
+    out: Any,
+) -> None:
+    """out[i] = ell_i - <w, V_i>, without an oracle call."""
+    for i in range(weight.shape[0]):
+        begin, size = store.start[i], store.length[i]
+        functions.peek(data, i, w, store.part[begin : begin + size], size, work.theta)
+        first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
+        true_score = dot(truth.value, work.theta, first, n_true)
+        mean_score = dot(store.mean, work.theta, begin, size)
+        out[i] = store.ell[i] - weight[i] * (true_score - mean_score)
+
+
+def block_slopes(run: Run) -> np.ndarray:
+    """ell_i - <w, V_i> of every block: what its gap gains while lam goes to zero at the same w."""
+    blocks, out = run.blocks, np.zeros(len(run.blocks))
+    args = (blocks.functions, blocks.data, run.w, run.weight, blocks.truth, run.store())
+    call(_fill_slopes, blocks.kind, *args, run.work, out)
+    return out
