@@ -18,14 +18,14 @@ import tempfile
 import time
 
 import numpy as np
+from blockwolfe.methods.engine import Engine
+from blockwolfe.methods.engines import make_engine
 from common import data_home, machine
 from rich.console import Console
 from rich.table import Table
 
 import blockwolfe as bw
 from blockwolfe.base.compiled import call, jit
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.engines import make_engine
 from blockwolfe.problem.workers import Workers
 
 LAM = 0.01

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.settings import as_method
 
 import blockwolfe as bw
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import passes as block_engine
+from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
@@ -302,7 +302,7 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     checkpoint = trial(tmp_path / "run.npz")
     Writer(checkpoint, identity).write({}, engine)
     twin = engine_of(problem, method, seed=1)
-    read_checkpoint(checkpoint, identity).put_into(twin)
+    twin.restore(read_checkpoint(checkpoint, identity).engine)
     of_run = {"blocks", "work", "stopped_at"}  # the problem itself, and scratch
     of_engine = {"run", "workers", "_chunk", "_found", "_adapt_chunk"}  # (chunks go by the clock)
     for one, other, left_out in ((engine.run, twin.run, of_run), (engine, twin, of_engine)):
@@ -492,7 +492,7 @@ def test_a_truncated_file_is_refused(problems, written, share):
 def test_an_altered_file_is_refused(problems, written):
     with np.load(written) as archive:
         arrays = dict(archive)
-    arrays["run.w"] = arrays["run.w"] + 1e-9
+    arrays["engine.run.w"] = arrays["engine.run.w"] + 1e-9
     np.savez(written, **arrays)
     with pytest.raises(bw.ModelFileError, match="altered"):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)

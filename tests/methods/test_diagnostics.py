@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from blockwolfe.methods.bcfw.passes import BlockEngine
 from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.settings import as_method
 
 import blockwolfe as bw
 from blockwolfe.methods.bcfw.diagnostics import non_uniformity
 from blockwolfe.methods.bcfw.rules import DROPS, STEPS
+from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.workers import Workers
 from zoo import PROBLEMS
 

@@ -28,7 +28,7 @@ from zoo import multiclass_data
     ],
 )
 def test_methods_in_words(method, words):
-    from blockwolfe.methods.settings import as_method
+    from blockwolfe.methods.registry import as_method
 
     assert words in as_method(method).words
 

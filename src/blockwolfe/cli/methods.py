@@ -14,7 +14,7 @@ def check_method(words: str) -> str:
     >>> check_method("bcfw+gap")
     'bcfw+gap'
     """
-    from blockwolfe.methods.settings import as_method
+    from blockwolfe.methods.registry import as_method
 
     as_method(words)
     return words

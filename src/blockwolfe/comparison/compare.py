@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -11,15 +10,17 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from blockwolfe.base.checks import is_integer, is_real
 from blockwolfe.comparison.result import Comparison, MethodRun
-from blockwolfe.errors import InputError, OptionError, unknown_option
-from blockwolfe.methods.settings import Method, as_method
+from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.methods.base import Method
 from blockwolfe.problem.evaluate import HeldOut
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
 from blockwolfe.running.events import Event
 from blockwolfe.running.limits import Limits
+from blockwolfe.running.setup import check_problem, checked_held_out, checked_method
 from blockwolfe.running.solve import solve
 
 __all__ = ["compare"]
@@ -64,19 +65,15 @@ def compare(
     >>> [row["seconds_to_0.1"] <= row["seconds_to_0.01"] for row in found.summary()]
     [True, True]
     """
-    if not isinstance(problem, Problem):
-        raise InputError(
-            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
-        )
-    lam, chosen, seeds = check_lam(lam), _checked_methods(methods), _checked_seeds(seeds)
+    check_problem(problem)
+    lam, chosen = check_lam(lam), _checked_methods(problem, methods)
+    seeds = _checked_seeds(seeds)
     targets = _checked_targets(targets)
     if tol is None:
         tol = min(targets, default=1e-3)
     limits = _checked_budget(budget, len(problem))
     _check_tol(tol, targets)
-    evaluate = None if held_out is None else HeldOut(problem.task, held_out)
-    if evaluate is not None:
-        evaluate(np.zeros(problem.n_features))  # data that does not fit is refused before any work
+    evaluate = checked_held_out(problem, held_out)
     options = {"tol": tol, "targets": targets, "verbose": int(verbose > 1), **limits}
     console = Console(stderr=True, quiet=not verbose, highlight=False, soft_wrap=True)
     runs = _run_all(problem, lam, chosen, seeds, evaluate, options, console)
@@ -99,7 +96,7 @@ def _run_all(
             meter = _Meter(evaluate)
             result = solve(problem, lam, method, random_state=seed, callbacks=meter, **options)
             trace, cpu_seconds = meter.finish(result.trace, result.w)
-            ending = f"{result.status.name}, gap {result.certificate.gap:.3g}"
+            ending = f"{result.status.name}, {result.certificate.figure}"
             console.print(f"{label}, seed {seed}: {ending}, {result.seconds:.3g} s", markup=False)
             yield MethodRun(label, method, seed, result.status, trace, cpu_seconds, len(problem))
             if result.status is Status.INTERRUPTED:
@@ -137,7 +134,7 @@ class _Meter:
     def _read(self, row: TraceRow, w: np.ndarray) -> None:
         now = time.process_time()
         self._told = row
-        if self._evaluate is not None and not np.isnan(row.gap):
+        if self._evaluate is not None and not np.isnan(row.primal):
             row = replace(row, held_out_loss=self._evaluate(w))
         self._rows.append(row)
         self._cpu_seconds.append(now - self._zero)
@@ -157,7 +154,7 @@ class _Meter:
 # -- checks, before any work -----------------------------------------------------------------
 
 
-def _checked_methods(methods: Any) -> dict[str, Method]:
+def _checked_methods(problem: Problem, methods: Any) -> dict[str, Method]:
     """Labels and method objects."""
     if isinstance(methods, (str, Method)) or not isinstance(methods, Iterable):
         raise OptionError(
@@ -165,9 +162,10 @@ def _checked_methods(methods: Any) -> dict[str, Method]:
             "or a dict from labels to methods."
         )
     if isinstance(methods, Mapping):
-        chosen = [(str(label), as_method(method)) for label, method in methods.items()]
+        given = [(str(label), method) for label, method in methods.items()]
     else:
-        chosen = [(_label(method), as_method(method)) for method in methods]
+        given = [(_label(method), method) for method in methods]
+    chosen = [(label, checked_method(problem, method)) for label, method in given]
     if not chosen:
         raise OptionError("methods is empty; name at least one, for example 'bcfw+gap'.")
     labels = [label for label, _ in chosen]
@@ -194,7 +192,7 @@ def _default(field: Any) -> Any:
 
 def _checked_budget(budget: Any, n_blocks: int) -> dict[str, Any]:
     """Budgets by the names that `solve` has for them."""
-    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+    if is_real(budget):
         budget = {"time_limit": budget}
     if not isinstance(budget, Mapping):
         raise OptionError(
@@ -213,7 +211,7 @@ def _checked_budget(budget: Any, n_blocks: int) -> dict[str, Any]:
 def _checked_seeds(seeds: Any) -> tuple[int, ...]:
     found = tuple(seeds) if isinstance(seeds, Iterable) else ()
     for seed in found:
-        if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or seed < 0:
+        if not is_integer(seed) or seed < 0:
             raise OptionError(f"seeds has {seed!r}; expected integers >= 0.")
     if not found:
         raise OptionError(f"seeds={seeds!r} must be a list of integers, for example (0, 1, 2).")
@@ -226,7 +224,7 @@ def _checked_targets(targets: Any) -> tuple[float, ...]:
         raise OptionError(f"targets={targets!r} must be a list of gaps, for example (0.1, 0.01).")
     found = tuple(targets)
     for target in found:
-        if not isinstance(target, numbers.Real) or not 0.0 < float(target) < np.inf:
+        if not is_real(target) or not 0.0 < float(target) < np.inf:
             raise OptionError(f"targets has {target!r}; expected gaps > 0.")
     return tuple(sorted(set(map(float, found)), reverse=True))
 

@@ -108,8 +108,8 @@ class Comparison:
     @property
     def best_primal(self) -> float:
         """The smallest certified primal value of any run: an upper bound of the optimum."""
-        primals = [run.trace["primal"][run.is_certified] for run in self.runs]
-        return float(np.concatenate(primals).min(initial=np.inf))
+        primals = [run.trace["primal"][run.trace["valid"]] for run in self.runs]
+        return float(np.fmin.reduce(np.concatenate(primals), initial=np.inf))
 
     # -- the numbers -------------------------------------------------------------------------
 
@@ -185,9 +185,10 @@ class Comparison:
 
     def _title(self) -> str:
         seeds = len({run.seed for run in self.runs})
+        lowest = f"between {self.best_dual:.6g} and" if not isnan(self.best_dual) else "at most"
         return (
-            f"lam = {self.lam:g}, optimum between {self.best_dual:.6g} and "
-            f"{self.best_primal:.6g}, {f'median of {seeds} seeds' if seeds > 1 else 'one seed'}"
+            f"lam = {self.lam:g}, optimum {lowest} {self.best_primal:.6g}, "
+            f"{f'median of {seeds} seeds' if seeds > 1 else 'one seed'}"
         )
 
     def _cells(self) -> list[list[str]]:

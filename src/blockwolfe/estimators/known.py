@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -10,35 +9,13 @@ from typing import Any
 
 import numpy as np
 
-import blockwolfe.tasks
 from blockwolfe.errors import InputError, ModelFileError
-from blockwolfe.methods import settings
-from blockwolfe.methods.bcfw import cache, sampling, steps
+from blockwolfe.methods import registry
+from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.tasks import losses
+from blockwolfe.tasks.registry import known_tasks, task_named
 
 __all__ = ["decode", "encode", "is_known", "known_classes", "options_of"]
-
-
-def known_tasks() -> dict[str, type]:
-    """Tasks, by the name of the class."""
-    public = blockwolfe.tasks
-    listed = {name: getattr(public, name) for name in public.__all__}
-    return {name: kind for name, kind in listed.items() if hasattr(kind, "packed")}
-
-
-def known_rules() -> dict[str, type]:
-    """Methods, sampling rules, step rules and caches, by the name of the class."""
-    bases = (settings.Method, sampling.Sampling, sampling.Adaptive, steps.Step)
-    rooms = (settings, sampling, steps, cache)
-    listed = {name: getattr(room, name) for room in rooms for name in room.__all__}
-    return {
-        name: kind for name, kind in listed.items() if inspect.isclass(kind) and kind not in bases
-    }
-
-
-def known_losses() -> dict[str, type]:
-    """Task losses, by the name of the class."""
-    return {kind.__name__: kind for kind in (losses.ZeroOne, losses.Hamming, losses.CostMatrix)}
 
 
 def known_classes() -> dict[str, type]:
@@ -47,8 +24,9 @@ def known_classes() -> dict[str, type]:
     >>> known_classes()["GapSampling"](refresh_every=5).refresh_every
     5
     """
-    families = (known_tasks(), known_losses(), known_rules())
-    return {kind.__name__: kind for family in families for kind in family.values()}
+    tasks = {name: task_named(name) for name in known_tasks()}
+    others = (losses.ZeroOne, losses.Hamming, losses.CostMatrix, Cache)
+    return {**tasks, **{kind.__name__: kind for kind in others}, **registry.known_classes()}
 
 
 def is_known(value: Any) -> bool:

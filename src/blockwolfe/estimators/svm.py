@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import time
 import warnings
 from typing import Any, ClassVar
@@ -14,9 +13,9 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from blockwolfe.base.checks import check_positive
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
-from blockwolfe.methods.settings import as_method
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.results.result import Result
@@ -32,6 +31,12 @@ __all__ = ["StructuredSVM"]
 
 # Seconds in which a second Ctrl-C is meant for what calls one fit after another.
 AGAIN_SECONDS = 1.0
+
+# Options that `solve` gets as they are.
+_OF_SOLVE = (
+    "method", "tol", "max_passes", "max_oracle_calls", "time_limit", "random_state", "n_jobs",
+    "checkpoint", "verbose",
+)  # fmt: skip
 
 
 def _leave_if_again() -> None:
@@ -67,7 +72,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     max_passes, max_oracle_calls, time_limit : budgets; see `solve`. `max_passes="auto"` is 1000
         passes, and more where there are fewer than 200 examples.
     random_state : seed.
-    n_jobs : cores for full passes and dear oracles; -1 for all.
+    n_jobs : cores for full passes and expensive oracles; -1 for all.
     checkpoint : a path or `Checkpoint(path, every=60)`: `fit` goes on from it after a crash.
     callbacks : functions of one `Event` per pass.
     verbose : 1 shows progress and a summary after `fit`.
@@ -142,22 +147,9 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         callbacks = checked_callbacks(self.callbacks)
 
         def run(theirs: tuple[Any, ...]) -> Result:
-            return solve(
-                problem,
-                lam,
-                method=as_method(self.method),
-                tol=self.tol,
-                max_passes=self.max_passes,
-                max_oracle_calls=self.max_oracle_calls,
-                time_limit=self.time_limit,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                start=start,
-                checkpoint=self.checkpoint,
-                callbacks=(*callbacks, *theirs),
-                held_out=held_out,
-                verbose=self.verbose,
-            )
+            given = {name: getattr(self, name) for name in _OF_SOLVE}
+            told = (*callbacks, *theirs)
+            return solve(problem, lam, start=start, held_out=held_out, callbacks=told, **given)
 
         def fitted(w: np.ndarray) -> dict[str, Any]:
             return {"coef_": w, "task_": problem.task, **_learned(problem.task)}
@@ -228,9 +220,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
             raise OptionError(f"lam={self.lam} and C={self.C} are both given; give one of them.")
         if self.lam is not None:
             check_lam(self.lam)
-        is_number = isinstance(self.C, numbers.Real) and not isinstance(self.C, bool)
-        if self.C is not None and not (is_number and 0 < self.C < np.inf):
-            raise OptionError(f"C={self.C!r} must be a finite number > 0.")
+        if self.C is not None:
+            check_positive("C", self.C)
 
     def _strength(self, n_effective: float) -> float:
         """lam, converted from C = 1 / (lam n)."""

@@ -12,13 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.result import Counts
 
-__all__ = ["Choice", "Engine", "Method", "Setup", "WalkingEngine"]
+__all__ = ["CapTooSmallError", "Choice", "Engine", "Method", "Setup", "WalkingEngine"]
 
 
 class Setup(NamedTuple):
@@ -39,7 +40,7 @@ class Choice:
 
     family: ClassVar[str]  # what it is a choice of: "method", "step" or "sampling"
     name: ClassVar[str]
-    words: Any  # it in a few words, for summaries: a string, or a property
+    words: ClassVar[Any]  # it in a few words, for summaries: a string, or a property
 
 
 class Method(Choice, ABC):

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from rich.console import Console
-from rich.progress import Progress
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +16,14 @@ from blockwolfe.base.checks import check_flag, check_integer
 from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.methods.settings import as_method
+from blockwolfe.methods.registry import as_method
 from blockwolfe.path.grid import check_lams, solve_grid
 from blockwolfe.path.scores import LambdaScores
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam, check_weight
 from blockwolfe.results.status import Status
+from blockwolfe.running.progress import FoldLine, shown
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
@@ -156,11 +155,10 @@ class StructuredSVMCV(StructuredSVM):
 
     def _followed(self, scores: Any, n_folds: int) -> Iterator[list[float]]:
         """Tell after each fold, in a live line if `verbose`, and to whoever asked."""
-        console = Console(stderr=True)
-        with Progress(console=console, transient=True, disable=not self.verbose) as line:
-            bar = line.add_task("folds", total=n_folds)
+        with shown(lambda: FoldLine(n_folds), self.verbose) as lines:
             for done, row in enumerate(scores, start=1):
-                line.update(bar, completed=done)
+                for line in lines:
+                    line(done)
                 if self._on_fold is not None:
                     self._on_fold(done, n_folds)
                 yield row
@@ -226,12 +224,10 @@ class StructuredSVMCV(StructuredSVM):
         return int(np.argmax(scores.mean >= scores.mean[best] - scores.error[best]))
 
     def _final(self, lam: float) -> StructuredSVM:
-        shared = (
-            "tol", "method", "bounds", "max_passes", "time_limit", "random_state", "n_jobs",
-            "callbacks", "verbose",
-        )  # fmt: skip
-        options = {name: getattr(self, name) for name in shared}
-        final = StructuredSVM(self._task(), lam=lam, **options)
+        """With all options that the two have in common."""
+        known = StructuredSVM().get_params(deep=False)
+        options = {n: v for n, v in self.get_params(deep=False).items() if n in known}
+        final = StructuredSVM(**options | {"task": self._task(), "lam": lam})
         if theirs := getattr(self, "_skl_callbacks", ()):
             final.set_callbacks(*theirs)
         return final

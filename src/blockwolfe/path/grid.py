@@ -32,8 +32,9 @@ def solve_grid(
 ) -> list[Result]:
     """`solve` for every lambda of a list, from the largest to the smallest; results as listed.
 
-    warm_start : "primal" keeps w and rescales the dual weights (SPEC section 4), "dual" keeps
-        the dual weights and rescales w, None begins anew for each lambda.
+    warm_start : "primal" keeps w and rescales the dual weights (the mathematics, "The path"),
+        "dual" keeps the dual weights and rescales w, None begins anew for each lambda, as methods
+        without dual weights always do.
     options : further options of `solve`, for every lambda. Ctrl-C ends the list: the results so
         far are returned, and None for the others.
 
@@ -61,7 +62,7 @@ def solve_grid(
 
 
 def _start(problem: Problem, last: Result, lam: float, warm_start: str | None) -> State | None:
-    if warm_start is None:
+    if warm_start is None or last.last_state is None:
         return None
     if warm_start == "dual":
         return last.last_state

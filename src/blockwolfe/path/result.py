@@ -54,7 +54,7 @@ class Breakpoint:
     visits: int
 
     def gap_at(self, lam: float) -> float:
-        """The gap of this w at a lambda of its interval, SPEC (5)."""
+        """The gap of this w at a lambda of its interval, the mathematics, (5)."""
         return self.gap + (1.0 - lam / self.lam) * self.slope
 
 

@@ -1,34 +1,22 @@
-"""The regularisation path: from one breakpoint to the next, at the same w (SPEC section 4)."""
+"""The regularisation path: from one breakpoint to the next, at the same w."""
 
 from __future__ import annotations
 
-import numbers
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.seeds import generator
-from blockwolfe.errors import InputError, OptionError
-from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.settings import Method, as_method
-from blockwolfe.path.progress import PathLine
+from blockwolfe.base.checks import check_flag, is_real
+from blockwolfe.errors import OptionError
+from blockwolfe.methods.base import Engine, Method, WalkingEngine
 from blockwolfe.path.result import Path
-from blockwolfe.path.start import check_box
-from blockwolfe.path.walker import Walker
+from blockwolfe.path.walk import Walk
 from blockwolfe.path.weights import Weights
-from blockwolfe.problem.evaluate import probe_oracle
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.problem import Problem, check_lam
-from blockwolfe.problem.state import State
-from blockwolfe.problem.workers import Workers, check_n_jobs
-from blockwolfe.running.checkpoint import (
-    Writer,
-    checked_checkpoint,
-    identity_of,
-    read_checkpoint,
-)
-from blockwolfe.running.events import checked_callbacks
 from blockwolfe.running.limits import Limits
+from blockwolfe.running.progress import PathLine
+from blockwolfe.running.setup import Plan, check_problem, checked_method
 
 __all__ = ["solve_path"]
 
@@ -71,8 +59,7 @@ def solve_path(
     max_passes, time_limit : budgets for the whole path.
     callbacks : functions of one `Breakpoint` each; returning True ends the path.
     keep_states : keep the dual point of every breakpoint, for independent certificates.
-    checkpoint : as in `solve`: the same call goes on from that file after a crash. It is written
-        between breakpoints.
+    checkpoint : as in `solve`: the same call goes on from that file after a crash.
     verbose : 1 shows a live progress line.
 
     Ctrl-C ends the path and returns what has been reached.
@@ -83,71 +70,83 @@ def solve_path(
     >>> path.status.name, max(point.gap for point in path.breakpoints) <= 0.1
     ('CERTIFIED', True)
     """
-    if not isinstance(problem, Problem):
-        raise InputError(
-            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
-        )
+    check_problem(problem)
     eps, kappa = _checked_eps(eps), _checked_kappa(kappa, exact)
-    chosen, n_jobs = _checked_method(method), check_n_jobs(n_jobs)
-    ends = (_checked_end(lam_min), _checked_end(lam_max))
-    if lam_min is not None and lam_max is not None and lam_min >= lam_max:
-        raise OptionError(f"lam_min={lam_min} must be below lam_max={lam_max}.")
-    limits = Limits.checked(kappa * eps, max_passes, None, time_limit, len(problem))
-    functions = checked_callbacks(callbacks)
+    chosen = _not_averaged(checked_method(problem, method))
+    ends = _checked_ends(lam_min, lam_max)
     blocks = problem.blocks
     if lam_max is None and blocks.is_bounded:
-        check_box(blocks)
-    keeping = checked_checkpoint(checkpoint)
-    if keeping is not None and keep_states:
+        _check_box(blocks)
+    plan = Plan.checked(
+        problem,
+        chosen,
+        Limits.checked(kappa * eps, max_passes, None, time_limit, len(problem)),
+        callbacks=callbacks,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+    )
+    if plan.keeping is not None and keep_states:
         raise OptionError("keep_states: a checkpoint keeps no states; leave one of the two out.")
-    identity = identity_of(blocks, None, chosen)
-    identity |= {"eps": eps, "kappa": kappa, "exact": bool(exact), "lam_max": ends[1]}
-    saved = read_checkpoint(keeping, identity)
-    with (
-        PathLine(ends[0]) if verbose else nullcontext() as line,
-        Workers(blocks, n_jobs) as workers,
-    ):
-        probe_oracle(blocks)
-        lam = ends[1] if ends[1] is not None else 1.0
-        state = problem.initial_state()
-        engine = make_engine(chosen, blocks, state, lam, generator(random_state), workers)
-        engine.prepare()
-        states: list[State] | None = [] if keep_states else None
-        weights = Weights(blocks.n_features)
-        path = Path(problem.task, eps, kappa, bool(exact), None, weights, [], None, states)
-        watching = (*functions, line) if line is not None else functions
-        writer = Writer(keeping, identity) if keeping is not None else None
-        walker = Walker(engine, path, limits, ends, watching, writer)
-        return walker.walk(saved)
+    path = Path(problem.task, eps, kappa, bool(exact), None, Weights(blocks.n_features), [])
+    path.states = [] if keep_states else None
+    identity = {"eps": eps, "kappa": kappa, "exact": bool(exact), "lam_max": ends[1]}
+    return plan.carry_out(
+        1.0 if ends[1] is None else ends[1],
+        lambda engine: Walk(_walking(engine, chosen), blocks, path, ends),
+        identity,
+        lambda: PathLine(ends[0]),
+        verbose,
+    )
 
 
-def _checked_end(lam: Any) -> float | None:
-    return None if lam is None else check_lam(lam)
+def _checked_ends(lam_min: Any, lam_max: Any) -> tuple[float | None, float | None]:
+    lowest, highest = (None if lam is None else check_lam(lam) for lam in (lam_min, lam_max))
+    if lowest is not None and highest is not None and lowest >= highest:
+        raise OptionError(f"lam_min={lam_min} must be below lam_max={lam_max}.")
+    return lowest, highest
 
 
 def _checked_eps(eps: Any) -> float:
-    is_real = isinstance(eps, numbers.Real) and not isinstance(eps, bool)
-    if not is_real or not 0.0 < float(eps) < np.inf:
+    if not is_real(eps) or not 0.0 < float(eps) < np.inf:
         raise OptionError(f"eps={eps!r} must be a number > 0: the gap that every lambda may have.")
     return float(eps)
 
 
 def _checked_kappa(kappa: Any, exact: Any) -> float:
-    if not isinstance(exact, (bool, np.bool_)):
-        raise OptionError(f"exact={exact!r} must be True or False.")
+    is_exact = check_flag("exact", exact)
     if kappa is None:
-        return KAPPA[bool(exact)]
-    is_real = isinstance(kappa, numbers.Real) and not isinstance(kappa, bool)
-    if not is_real or not 0.0 < float(kappa) < 1.0:
+        return KAPPA[is_exact]
+    if not is_real(kappa) or not 0.0 < float(kappa) < 1.0:
         raise OptionError(f"kappa={kappa!r} must be a number between 0 and 1, for example 0.9.")
     return float(kappa)
 
 
-def _checked_method(method: Any) -> Method:
-    chosen = as_method(method)
-    if getattr(chosen, "averaging", False):
+def _not_averaged(method: Method) -> Method:
+    if method.is_averaged:
         raise OptionError(
             "method: a path cannot be made of averages, because each breakpoint begins at the "
             "last iterate of the one before; leave averaging out."
         )
-    return chosen
+    return method
+
+
+def _walking(engine: Engine, method: Method) -> WalkingEngine:
+    if not isinstance(engine, WalkingEngine):
+        raise OptionError(
+            f"method: {method.name!r} has no dual point to take from one lambda to the next; a "
+            "path needs a method such as 'auto', 'bcfw' or 'fw'."
+        )
+    return engine
+
+
+def _check_box(blocks: Blocks) -> None:
+    """Refuse bounds for which the closed form does not hold: others than signs."""
+    is_sign = np.isin(blocks.lower, (0.0, -np.inf)) & np.isin(blocks.upper, (0.0, np.inf))
+    if not is_sign.all():
+        j = int(np.argmin(is_sign))
+        raise OptionError(
+            f"weight {j} has the bounds ({blocks.lower[j]:g}, {blocks.upper[j]:g}); the path knows "
+            "where to begin only for bounds that are 0 or infinite. Give lam_max, the largest "
+            "lambda you want."
+        )

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
+
 __all__ = ["Weights"]
 
 # A weight that moved by less than this, relative to the largest one, has not moved: w is rebuilt
@@ -64,9 +66,8 @@ class Weights:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a file."""
-        start = np.concatenate([[0], np.cumsum([len(index) for index in self._index])])
         return {
-            "weights_start": start.astype(np.int64),
+            "weights_start": offsets([len(index) for index in self._index]),
             "weights_index": _joined(self._index, np.int32),
             "weights_value": _joined(self._value, np.float64),
         }

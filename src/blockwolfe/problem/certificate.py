@@ -72,6 +72,19 @@ class Certificate:
         nan = float("nan")
         return cls(nan, nan, nan, np.full(n_blocks, nan), lam, exact=False)
 
+    @classmethod
+    def primal_only(
+        cls, primal: float, n_blocks: int, lam: float, exact: bool, slack: float = float("nan")
+    ) -> Certificate:
+        """Of a method without a dual point: what its weights are worth, and no gap."""
+        nan = float("nan")
+        return cls(primal, nan, nan, np.full(n_blocks, nan), lam, exact, slack=slack)
+
+    @property
+    def is_primal_only(self) -> bool:
+        """Whether the primal is known, and no dual beside it."""
+        return bool(np.isnan(self.gap) and not np.isnan(self.primal))
+
     @property
     def valid(self) -> bool:
         """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
@@ -84,11 +97,25 @@ class Certificate:
     @property
     def kind(self) -> str:
         """What the gap is worth, in words."""
+        if self.is_primal_only:
+            return "primal only: the method has no dual point"
         if self.exact:
             return "certified"
         if self.valid:
             return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
         return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
+
+    @property
+    def figure(self) -> str:
+        """The gap, or the primal where there is no other number, in a few characters."""
+        return f"primal {self.primal:.3g}" if self.is_primal_only else f"gap {self.gap:.3g}"
+
+    @property
+    def bounds(self) -> str:
+        """Where the optimum lies, in words."""
+        if self.is_primal_only:
+            return f"at most {self.primal:.8g} (primal)"
+        return f"between {self.dual:.8g} (dual) and {self.primal:.8g} (primal)"
 
     def _repr_html_(self) -> str:
         """The numbers, for notebooks."""

@@ -54,7 +54,8 @@ class Result:
     """Weights, certificate, and how they were reached.
 
     `w`, `state` and `certificate` belong together: with averaging they are those of the
-    weighted average, and `last_state` is the last iterate, from which a run can go on.
+    weighted average, and `last_state` is the last iterate, from which a run can go on. A method
+    without a dual point has neither state, and its certificate has a primal alone.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -66,8 +67,8 @@ class Result:
     certificate: Certificate
     status: Status
     trace: Trace
-    state: State
-    last_state: State
+    state: State | None
+    last_state: State | None
     counts: Counts
     seconds: float
     lam: float
@@ -79,9 +80,8 @@ class Result:
     @property
     def message(self) -> str:
         """The ending in one sentence, with gap and tolerance."""
-        certificate = self.certificate
         return (
-            f"{self.status.sentence} (gap {certificate.gap:.3g}, {certificate.kind}; "
+            f"{self.status.sentence} ({self.certificate.figure}, {self.certificate.kind}; "
             f"tol {self.tol:.3g})"
         )
 
@@ -93,20 +93,25 @@ class Result:
     def rows(self) -> list[tuple[str, str]]:
         """Name and value of what a summary says of the run."""
         certificate, counts = self.certificate, self.counts
-        bounds = f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"
-        is_share = certificate.primal > 0.0 and certificate.gap >= 0.0
-        share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
         return [
             ("method", f"auto: {self.note}" if self.note else self.method.words),
             ("ending", f"{self.status.name}: {self.status.sentence}"),
-            ("gap", f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"),
-            ("optimum", bounds),
+            ("gap", self._gap_in_words()),
+            ("optimum", certificate.bounds),
             (
                 "work",
                 f"{counts.visits:,} visits, {counts.effective_passes:.1f} effective passes, "
                 f"{self.seconds:.2f} s",
             ),
         ]
+
+    def _gap_in_words(self) -> str:
+        certificate = self.certificate
+        if certificate.is_primal_only:
+            return f"not known   ({certificate.kind})"
+        is_share = certificate.primal > 0.0 and certificate.gap >= 0.0
+        share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
+        return f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"
 
     def _repr_html_(self) -> str:
         """The summary, for notebooks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import numbers
 import time
 import warnings
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.archive import Kind, read_archive, write_archive
+from blockwolfe.base.checks import is_real
 from blockwolfe.base.files import check_folder
-from blockwolfe.errors import InputError, OptionError
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.settings import Method
+from blockwolfe.errors import InputError, ModelFileError, OptionError
+from blockwolfe.methods.base import Engine, Method
 from blockwolfe.problem.blocks import Blocks
 
 __all__ = [
@@ -28,7 +27,10 @@ __all__ = [
     "read_checkpoint",
 ]
 
-CHECKPOINT = Kind("blockwolfe-checkpoint", 1, "checkpoint")
+# Version 2: an engine saves its point with the rest, and a path can be saved at any moment.
+CHECKPOINT = Kind("blockwolfe-checkpoint", 2, "checkpoint")
+
+_ARRAY = "array of the file"  # in the header, before the name of an array
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,7 @@ class Checkpoint:
     every: float = 60.0
 
     def __post_init__(self) -> None:
-        is_real = isinstance(self.every, numbers.Real) and not isinstance(self.every, bool)
-        if not is_real or not 0.0 <= self.every < np.inf:
+        if not is_real(self.every) or not 0.0 <= self.every < np.inf:
             raise OptionError(f"every={self.every!r} must be a number of seconds >= 0.")
 
 
@@ -70,16 +71,8 @@ def checked_checkpoint(checkpoint: Any) -> Checkpoint | None:
 class Saved:
     """What a checkpoint file held."""
 
-    solver: dict[str, Any]
+    driver: dict[str, Any]
     engine: dict[str, Any]
-    run: dict[str, Any]
-    certificate_calls: int
-
-    def put_into(self, engine: Engine) -> None:
-        """Bring an engine, and its run, to where they were."""
-        engine.certificate_calls = self.certificate_calls
-        engine.run.restore(self.run)
-        engine.restore(self.engine)
 
 
 class Writer:
@@ -93,15 +86,13 @@ class Writer:
         """Whether it is time to write again."""
         return time.monotonic() - self._written >= self.settings.every
 
-    def write(self, solver: dict[str, Any], engine: Engine) -> None:
+    def write(self, driver: dict[str, Any], engine: Engine) -> None:
         """One file with everything."""
         arrays: dict[str, np.ndarray] = {}
         header = {
             "identity": self.identity,
-            "solver": _flatten("solver", solver, arrays),
-            "certificate_calls": engine.certificate_calls,
-            "engine": _flatten("engine", engine.to_save(), arrays),
-            "run": _flatten("run", engine.run.to_save(), arrays),
+            "driver": _packed(driver, "driver", arrays),
+            "engine": _packed(engine.to_save(), "engine", arrays),
         }
         try:
             write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
@@ -131,33 +122,45 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
     if settings is None or not Path(settings.path).exists():
         return None
     header, arrays = read_archive(Path(settings.path), CHECKPOINT)
-    there = header["identity"]
-    for name in there | identity:
-        found, wanted = there.get(name), identity.get(name)
+    _check_version(settings.path, header["version"])
+    _check_identity(settings.path, header["identity"], identity)
+    return Saved(_unpacked(header["driver"], arrays), _unpacked(header["engine"], arrays))
+
+
+def _check_version(path: Any, version: int) -> None:
+    if version < CHECKPOINT.version:
+        raise ModelFileError(
+            f"checkpoint: {path} has file version {version}, of an earlier blockwolfe, and this "
+            f"one goes on from version {CHECKPOINT.version} only. Remove the file or give another "
+            "path to begin anew, or finish the run with the blockwolfe that wrote it."
+        )
+
+
+def _check_identity(path: Any, there: dict[str, Any], here: dict[str, Any]) -> None:
+    for name in there | here:
+        found, wanted = there.get(name), here.get(name)
         if found != wanted:
             shown = "" if name in ("problem", "bounds") else f" ({found} there, {wanted} here)"
             raise InputError(
-                f"checkpoint: {settings.path} was written by a run with another {name}{shown}; "
+                f"checkpoint: {path} was written by a run with another {name}{shown}; "
                 "give another path, or remove the file to begin anew."
             )
-    parts = (_restored(part, header[part], arrays) for part in ("solver", "engine", "run"))
-    solver, engine, run = parts
-    return Saved(solver, engine, run, header["certificate_calls"])
 
 
-def _flatten(prefix: str, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Arrays go into the archive, the rest into its header."""
-    plain = {}
-    for name, value in values.items():
-        if isinstance(value, np.ndarray):
-            arrays[f"{prefix}.{name}"] = value
-        else:
-            plain[name] = value
-    return plain
+def _packed(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """The value with its arrays, at any depth of dicts, moved to `arrays` and named instead."""
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {_ARRAY: name}
+    if isinstance(value, dict):
+        return {key: _packed(part, f"{name}.{key}", arrays) for key, part in value.items()}
+    return value
 
 
-def _restored(prefix: str, plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    mine = {
-        n.removeprefix(f"{prefix}."): a for n, a in arrays.items() if n.startswith(f"{prefix}.")
-    }
-    return plain | mine
+def _unpacked(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The other way."""
+    if not isinstance(value, dict):
+        return value
+    if _ARRAY in value:
+        return arrays[value[_ARRAY]]
+    return {key: _unpacked(part, arrays) for key, part in value.items()}

@@ -1,34 +1,28 @@
-"""One run from its first row to its result: passes, certificates, trace, stopping."""
+"""One run of any method, from its beginning to its end, whatever its goal.
+
+When to certify, how long to wait after an estimate that promised too much, whether a run has
+stalled, budgets, Ctrl-C, checkpoints: all of that is decided here, and only here. Of a method the
+driver knows its `Engine`, of the purpose of the run its `Goal`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Generic
 
 import numpy as np
 
-from blockwolfe.dual.growth import CapTooSmallError
-from blockwolfe.methods.bcfw.diagnostics import gap_numbers
-from blockwolfe.methods.bcfw.rules import (
-    CACHE_HITS,
-    DROPS,
-    ORACLE_CALLS,
-    STEPS,
-    VIOLATIONS,
-    VISITS,
-)
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.settings import Method
+from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.state import dual_value, weights_of
-from blockwolfe.results.result import REMEDIES, Counts, Result
 from blockwolfe.results.status import Status
-from blockwolfe.results.trace import Trace, TraceRow
 from blockwolfe.running.checkpoint import Saved, Writer
-from blockwolfe.running.events import Event, wants_stop
-from blockwolfe.running.limits import Clock, Limits
+from blockwolfe.running.clock import Clock
+from blockwolfe.running.events import Callback, wants_stop
+from blockwolfe.running.goals import Goal, Outcome
+from blockwolfe.running.limits import Limits
 
-__all__ = ["Solver"]
+__all__ = ["Driver", "Memory"]
 
 # A run has stalled when between two certificates the dual gained nothing that floating point can
 # tell, and the gap is either rounding noise (this many times the resolution of the numbers) ...
@@ -40,175 +34,191 @@ STALLED_GAP = 0.9
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
 
-# What a checkpoint keeps of the solver besides trace and certificate.
-_SAVED = (
-    "passes",
-    "is_current",
-    "_certified_at",
-    "_visits_certified",
-    "_calls_certified",
-    "_open",
-    "_patience",
-    "_seconds_to_certify",
-)
+
+@dataclass
+class Memory:
+    """What the driver remembers of a run; a checkpoint keeps all of it."""
+
+    passes: int = 0  # or shares of passes, where the goal looks more often
+    is_current: bool = False  # whether the last certificate is of the present point
+    passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate
+    visits_certified: int = 0
+    calls_certified: int = 0
+    patience: int = 1  # passes to wait after a gap estimate that promised too much
+    seconds_to_certify: float = 0.0
 
 
-class Solver:
-    """One run: passes, certificates, trace, stopping."""
+class Driver(Generic[Outcome]):
+    """An engine, a goal, and what is between them."""
 
     def __init__(
         self,
         engine: Engine,
+        goal: Goal[Outcome],
         method: Method,
         limits: Limits,
-        callbacks: Any,
-        evaluate: Any,
+        callbacks: tuple[Callback, ...] = (),
         writer: Writer | None = None,
     ) -> None:
-        self.engine, self.run, self.method = engine, engine.run, method
-        self.limits, self.callbacks, self.evaluate = limits, callbacks, evaluate
-        self.writer = writer
-        self.n_blocks = len(self.run.blocks)
-        self.clock, self.trace = Clock(), Trace()
-        self.passes = 0
-        self.certificate: Certificate | None = None
-        self.is_current = False  # whether the certificate is of the present point
-        self._certified_at = self._visits_certified = 0  # passes and visits at the last certificate
-        self._calls_certified = 0  # oracle calls of visits at the last certificate
-        self._open = np.zeros(self.n_blocks, dtype=np.bool_)  # blocks with a gap, at that time
-        self._remedy = ""
-        self._patience = 1  # passes to wait after a gap estimate that promised too much
-        self._seconds_to_certify = 0.0
+        self.engine, self.goal, self.method = engine, goal, method
+        self.limits, self.callbacks, self.writer = limits, callbacks, writer
+        self.clock, self.memory = Clock(), Memory()
+        self.certificate: Certificate | None = None  # the last one at this lambda
+        self.remedy = ""  # what an engine said that could not go on
+        self._is_moving = False  # whether the engine is between two lambdas
 
     # -- the run ---------------------------------------------------------------------------
 
-    def solve(self, certify_first: bool) -> Result:
+    def run(self) -> Outcome:
         """Pass after pass until there is a reason to stop."""
         try:
-            status = self._where_it_was() if len(self.trace) else self._first_row(certify_first)
-            while status is None:
-                status = self._budget_spent() or self._next_pass()
-            if not self.is_current:
-                status = self._last_row(status)
+            status = self._until_there_is_a_reason()
+            if self.goal.ends_with_certificate and not self.memory.is_current:
+                status = self.goal.conclude(self) or status
         except KeyboardInterrupt:
             status = self._interrupted()
-        if self.writer is not None:
+        outcome = self.goal.outcome(self, status)
+        if self.writer is not None and not self._is_moving:
             self._save(self.writer)
-        return self._result(status)
+        return outcome
 
-    def _where_it_was(self) -> Status | None:
-        """After a checkpoint: whether that run had reached this tolerance already."""
-        return self._ending() if self.is_current else None
+    def _until_there_is_a_reason(self) -> Status:
+        status = self._tried(self._begin)
+        while status is None:
+            status = self._budget_spent() or self._tried(self._next_pass)
+        return status
 
-    def _first_row(self, certify_first: bool) -> Status | None:
-        if certify_first or self.engine.is_free_to_certify:
-            self._certify()
-        return self._add_row()
+    def _tried(self, step: Callable[[], Status | None]) -> Status | None:
+        try:
+            return step()
+        except CapTooSmallError as full:
+            self.remedy = str(full)
+            return Status.CACHE_FULL
+
+    def _begin(self) -> Status | None:
+        return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
 
     def _next_pass(self) -> Status | None:
-        self.is_current = False
-        try:
-            self.engine.advance(self._visits_left(), self._may_go_on)
-        except CapTooSmallError as full:
-            self._remedy = str(full)
-            return Status.CACHE_FULL
-        self.passes += 1
-        if not self._is_due():
-            return self._add_row()
-        before, visits_before, was_open = self.certificate, self._visits_certified, self._open
-        is_long = self.passes - self._certified_at >= self.method.full_pass_every
-        self._certify_and_wait()
-        is_stalled = before is not None and self._has_stalled(
-            before, was_open, visits_before, is_long
-        )
-        return self._add_row() or (Status.STALLED if is_stalled else None)
-
-    def _last_row(self, status: Status) -> Status:
-        """A run always ends with a certificate in its last row."""
-        self._certify()
-        return self._add_row(replace_last=self._same_visits(), tell=False) or status
+        self.memory.is_current = False
+        self.engine.advance(self._visits_left(), self._may_go_on)
+        self.memory.passes += 1
+        is_stalled = self._is_due() and self._renew()
+        ending = self.goal.after_pass(self)
+        # (a goal that has gone on to another lambda has left the certificate behind)
+        return ending or (Status.STALLED if is_stalled and self.memory.is_current else None)
 
     def _interrupted(self) -> Status:
         try:
-            self._certify()
-            self._add_row(replace_last=self._same_visits(), tell=False)
+            if self.goal.ends_with_certificate:
+                self.goal.conclude(self)
         except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
-            if not len(self.trace):
-                self._add_row(tell=False)
+            self.goal.leave(self)
         return Status.INTERRUPTED
 
-    # -- certificates -----------------------------------------------------------------------
+    # -- what goals ask ------------------------------------------------------------------------
 
-    def _certify(self) -> None:
-        began = self.clock()
-        certificate = self.engine.certify()
-        if self.run.tally[VIOLATIONS] and not self.run.blocks.bounds_error:
-            certificate = certificate.as_estimate()  # caught giving less than a known output
-        self.certificate = certificate
-        self._seconds_to_certify = self.clock() - began
-        self._certified_at, self.is_current = self.passes, True
-        self._visits_certified = int(self.run.tally[VISITS])
-        self._calls_certified = int(self.run.tally[ORACLE_CALLS])
-        self._open = self.run.gap > 0.0
+    @property
+    def current(self) -> Certificate | None:
+        """The certificate of the present point; None where it has none."""
+        return self.certificate if self.memory.is_current else None
 
-    def _certify_and_wait(self) -> None:
-        was_promised = self.engine.gap_estimate <= self._target()
-        self._certify()
-        if self._ending() is None:
-            self.engine.refresh()
-        self._patience = self._patience * 2 if was_promised else 1
+    @property
+    def reported_w(self) -> np.ndarray:
+        """The weights that the certificate is of; without one, those of the present iterate."""
+        return self.engine.certified_w if self.memory.is_current else self.engine.w
 
-    def _has_stalled(
-        self, before: Certificate, was_open: np.ndarray, visits_before: int, is_long: bool
-    ) -> bool:
-        """Whether visits to all blocks with a gap have gained nothing since a certificate."""
-        now = self.certificate
-        if now is None or not self.method.is_monotone:
-            return False
-        by_blocks = not self.engine.is_free_to_certify
-        if by_blocks and (self.run.last_visit[was_open] < visits_before).any():
-            return False
-        gains = now.dual - before.dual > now.resolution
-        is_noise = now.gap <= NOISE * now.resolution
-        return not gains and (is_noise or (is_long and now.gap > STALLED_GAP * before.gap))
+    @property
+    def oracle_seconds(self) -> float:
+        """All calls, each taken to cost as much as those of the last certificate."""
+        seconds = self.memory.seconds_to_certify / self.engine.n_blocks
+        return seconds * self._calls() if seconds else float("nan")
+
+    def certify(self) -> Certificate:
+        """A full pass."""
+        began, memory = self.clock(), self.memory
+        self.certificate = self.engine.certify()
+        memory.seconds_to_certify = self.clock() - began
+        counts = self.engine.counts
+        memory.passes_certified, memory.is_current = memory.passes, True
+        memory.visits_certified, memory.calls_certified = counts.visits, counts.oracle_calls
+        return self.certificate
+
+    def tell(self, event: Any) -> bool:
+        """Tell the callbacks; whether one of them wants to stop."""
+        with self.clock:
+            return wants_stop(self.callbacks, event)
+
+    def change_lambda(self, move: Callable[[], None]) -> None:
+        """Let `move` take the engine to another lambda, where nothing is certified yet.
+
+        Where that is interrupted or impossible, the engine is at neither, and is not saved.
+        """
+        self._is_moving = True
+        move()
+        self.certificate, self.memory.is_current, self.memory.patience = None, False, 1
+        self._is_moving = False
+
+    # -- certificates --------------------------------------------------------------------------
 
     def _is_due(self) -> bool:
+        """Whether the pass that has ended is to be followed by a certificate."""
         if self.engine.is_free_to_certify:
             return True
         if self._work_since_certificate() >= self.method.full_pass_every:
             return self._can_afford_certificate()
-        waited = self.passes - self._certified_at
-        is_promising = self.engine.gap_estimate <= self._target() and waited >= self._patience
-        return is_promising and self._can_afford_certificate()
+        waited = self.memory.passes - self.memory.passes_certified
+        is_promising = self.goal.needs_certificates and self._is_promising()
+        return is_promising and waited >= self.memory.patience and self._can_afford_certificate()
 
-    def _work_since_certificate(self) -> float:
-        """Passes since the last certificate; those over stored corners count less."""
-        visits = int(self.run.tally[VISITS]) - self._visits_certified
-        calls = int(self.run.tally[ORACLE_CALLS]) - self._calls_certified
-        return max(calls, visits / VISITS_PER_CALL) / self.n_blocks
+    def _is_promising(self) -> bool:
+        return self.engine.gap_estimate <= self._target()
 
     def _target(self) -> float:
         """The next gap to reach: the largest target that the last certificate is above."""
         known = self.certificate.gap if self.certificate is not None else np.inf
         return max((t for t in self.limits.targets if t < known), default=self.limits.tol)
 
-    # -- budgets ------------------------------------------------------------------------------
+    def _work_since_certificate(self) -> float:
+        """Passes since the last certificate; those over stored corners count less."""
+        counts, memory = self.engine.counts, self.memory
+        visits = counts.visits - memory.visits_certified
+        calls = counts.oracle_calls - memory.calls_certified
+        return max(calls, visits / VISITS_PER_CALL) / self.engine.n_blocks
+
+    def _renew(self) -> bool:
+        """A certificate that was due; whether it shows that the run has stalled."""
+        before, memory = self.certificate, self.memory
+        waited = self.goal.share * (memory.passes - memory.passes_certified)
+        has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
+        now = self.certify()
+        memory.patience = 2 * memory.patience if was_promised else 1
+        if now.gap <= self.limits.tol:
+            return False
+        self.engine.refresh()
+        if before is None or not (self.method.is_monotone and has_visited_open):
+            return False
+        return _gains_nothing(before, now, waited >= self.method.full_pass_every)
+
+    # -- budgets -------------------------------------------------------------------------------
 
     def _calls(self) -> int:
-        return int(self.run.tally[ORACLE_CALLS]) + self.engine.certificate_calls
+        counts = self.engine.counts
+        return counts.oracle_calls + counts.certificate_calls
 
     def _visits_left(self) -> int:
+        """Visits of the next pass: as many as the goal wants, if the budget has them."""
+        n_blocks = self.engine.n_blocks
+        wanted = max(1, int(self.goal.share * n_blocks))
         if self.limits.max_oracle_calls is None:
-            return self.n_blocks
-        reserved = self.n_blocks  # for the final certificate
-        left = self.limits.max_oracle_calls - self._calls() - reserved
+            return wanted
+        left = self.limits.max_oracle_calls - self._calls() - n_blocks  # (the final certificate)
         if self.engine.is_free_to_certify:  # a step goes by the certificate before it
-            return self.n_blocks if left >= 0 else 0
-        return min(self.n_blocks, left)
+            return wanted if left >= 0 else 0
+        return min(wanted, left)
 
     def _can_afford_certificate(self) -> bool:
         limit = self.limits.max_oracle_calls
-        needed = 2 * self.n_blocks + self.engine.calls_to_refresh  # with the final certificate
+        needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh  # with the final one
         return limit is None or self._calls() + needed <= limit
 
     def _only_hits(self) -> bool:
@@ -220,162 +230,58 @@ class Solver:
         """Whether there is time for more, with the final certificate still to come."""
         if self.limits.time_limit is None:
             return True
-        visits, spent = int(self.run.tally[VISITS]), self.clock()
-        to_certify = self._seconds_to_certify or (spent * self.n_blocks / visits if visits else 0.0)
-        return spent + to_certify < self.limits.time_limit
+        return self.clock() + self._seconds_kept_back() < self.limits.time_limit
+
+    def _seconds_kept_back(self) -> float:
+        if not self.goal.ends_with_certificate:
+            return 0.0
+        visits = self.engine.counts.visits
+        by_visits = self.clock() * self.engine.n_blocks / visits if visits else 0.0
+        return self.memory.seconds_to_certify or by_visits
 
     def _may_go_on(self) -> bool:
         """Asked between chunks of visits: a moment to write a checkpoint."""
-        self._save_if_due()
+        if self.writer is not None and self.writer.is_due():
+            self._save(self.writer)
         return self._has_time()
 
     def _budget_spent(self) -> Status | None:
-        limits = self.limits
-        if limits.max_passes is not None and self.passes >= limits.max_passes:
+        limit = self.limits.max_passes
+        if limit is not None and self.goal.passes_made(self) >= limit:
             return Status.MAX_PASSES
         if self._visits_left() <= 0 or self._only_hits():
             return Status.MAX_ORACLE_CALLS
-        if not self._has_time():
-            return Status.TIME_LIMIT
-        return None
+        return None if self._has_time() else Status.TIME_LIMIT
 
-    # -- rows -----------------------------------------------------------------------------------
-
-    def _add_row(self, replace_last: bool = False, tell: bool = True) -> Status | None:
-        row = self._row()
-        if replace_last and len(self.trace):
-            self.trace.replace_last(row)
-        else:
-            self.trace.append(row)
-        stops = tell and self._tell(row)
-        return self._ending() or (Status.STOPPED_BY_CALLBACK if stops else None)
-
-    def _ending(self) -> Status | None:
-        certificate = self.certificate
-        if not self.is_current or certificate is None or not certificate.gap <= self.limits.tol:
-            return None
-        return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE
-
-    def _tell(self, row: TraceRow) -> bool:
-        """Tell the callbacks; whether one of them wants to stop."""
-        if not self.callbacks:
-            return False
-        with self.clock:
-            w = self._reported_w().copy()
-            w.flags.writeable = False
-            return wants_stop(self.callbacks, Event(row, w, self.run.lam, self.limits.tol))
-
-    def _row(self) -> TraceRow:
-        tally, certificate = self.run.tally, self.certificate if self.is_current else None
-        numbers: dict[str, Any] = {}
-        if certificate is not None:
-            numbers = {
-                "primal": certificate.primal,
-                "dual": certificate.dual,
-                "gap": certificate.gap,
-                "exact": certificate.exact,
-                "slack": certificate.slack,
-                "held_out_loss": self._held_out_loss(),
-                **gap_numbers(self.run),
-            }
-        elif not self.run.has_average:
-            run = self.run
-            numbers = {"dual": dual_value(run.blocks, run.v, float(run.ell.sum()), run.lam)}
-        seconds_per_call = self._seconds_to_certify / self.n_blocks
-        return TraceRow(
-            passes=self.passes,
-            visits=int(tally[VISITS]),
-            oracle_calls=int(tally[ORACLE_CALLS]),
-            certificate_calls=self.engine.certificate_calls,
-            cache_hits=int(tally[CACHE_HITS]),
-            seconds=self.clock(),
-            n_active=self.run.n_active(),
-            note=self.engine.note,
-            oracle_seconds=seconds_per_call * self._calls() if seconds_per_call else np.nan,
-            gap_estimate=self.engine.gap_estimate,
-            **numbers,
-        )
-
-    def _reported_w(self) -> np.ndarray:
-        if self.run.has_average and self.is_current:
-            return self.run.average_w
-        return self.run.w
-
-    def _held_out_loss(self) -> float:
-        if self.evaluate is None:
-            return float("nan")
-        with self.clock:
-            return float(self.evaluate(self._reported_w()))
-
-    def _same_visits(self) -> bool:
-        return len(self.trace) > 0 and self.trace[-1].visits == int(self.run.tally[VISITS])
-
-    # -- checkpoints ------------------------------------------------------------------------------
-
-    def _save_if_due(self) -> None:
-        if self.writer is not None and self.writer.is_due():
-            self._save(self.writer)
+    # -- checkpoints -----------------------------------------------------------------------------
 
     def _save(self, writer: Writer) -> None:
         with self.clock:
-            solver = {name: getattr(self, name) for name in _SAVED} | {"seconds": self.clock()}
-            solver |= {f"trace.{name}": column for name, column in self.trace.to_dict().items()}
-            if self.certificate is not None:
-                solver |= {f"certificate.{k}": v for k, v in asdict(self.certificate).items()}
-            writer.write(solver, self.engine)
+            known = None if self.certificate is None else asdict(self.certificate)
+            driver = {
+                "seconds": self.clock(),
+                "memory": asdict(self.memory),
+                "certificate": known,
+                "has_begun": self.goal.has_begun,
+                "goal": self.goal.to_save(),
+            }
+            writer.write(driver, self.engine)
 
     def restore(self, saved: Saved) -> None:
-        """Go on from a checkpoint."""
-        parts: dict[str, dict[str, Any]] = {"trace": {}, "certificate": {}}
-        for name, value in saved.solver.items():
-            if name in _SAVED:
-                setattr(self, name, value)
-            elif "." in name:
-                room, column = name.split(".")
-                parts[room][column] = value
-        self.trace = Trace.from_dict(parts["trace"])
-        if parts["certificate"]:
-            self.certificate = Certificate(**parts["certificate"])
-        self.clock.advance(saved.solver["seconds"])
-        saved.put_into(self.engine)
+        """Go on from a checkpoint; one of a run that had not begun holds nothing to go on from."""
+        driver = saved.driver
+        if not driver["has_begun"]:
+            return
+        self.memory = Memory(**driver["memory"])
+        known = driver["certificate"]
+        self.certificate = None if known is None else Certificate(**known)
+        self.clock.advance(driver["seconds"])
+        self.goal.restore(driver["goal"])
+        self.engine.restore(saved.engine)
 
-    # -- the end ---------------------------------------------------------------------------------
 
-    def _result(self, status: Status) -> Result:
-        run, tally = self.run, self.run.tally
-        state = run.state(averaged=run.has_average)
-        certificate = self.certificate
-        if certificate is None or not self.is_current:
-            certificate = Certificate.unknown(self.n_blocks, run.lam)
-        return Result(
-            w=weights_of(run.blocks, state.v, run.lam),
-            certificate=certificate,
-            status=status,
-            trace=self.trace,
-            state=state,
-            last_state=run.state() if run.has_average else state,
-            counts=Counts(
-                n_blocks=self.n_blocks,
-                visits=int(tally[VISITS]),
-                steps=int(tally[STEPS]),
-                drops=int(tally[DROPS]),
-                cache_hits=int(tally[CACHE_HITS]),
-                oracle_calls=int(tally[ORACLE_CALLS]),
-                certificate_calls=self.engine.certificate_calls,
-            ),
-            seconds=self.clock(),
-            lam=run.lam,
-            tol=self.limits.tol,
-            method=self.engine.method,
-            note=self.engine.note,
-            remedy=self._remedy or self._about_slack(certificate) or REMEDIES.get(status, ""),
-        )
-
-    def _about_slack(self, certificate: Certificate) -> str:
-        """Where the bounds of an approximate oracle alone keep the gap above `tol`."""
-        if not certificate.slack > self.limits.tol:
-            return ""
-        return (
-            f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: use a "
-            "tighter or an exact decoder, or raise tol."
-        )
+def _gains_nothing(before: Certificate, now: Certificate, is_long: bool) -> bool:
+    """Whether neither dual nor gap have come closer, `is_long` telling of many passes between."""
+    gains = now.dual - before.dual > now.resolution
+    is_noise = now.gap <= NOISE * now.resolution
+    return not gains and (is_noise or (is_long and now.gap > STALLED_GAP * before.gap))

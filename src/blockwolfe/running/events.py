@@ -1,4 +1,4 @@
-"""What callbacks see, and the progress line that is itself a callback."""
+"""What callbacks see, and what they may answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from blockwolfe.errors import OptionError
 from blockwolfe.results.trace import TraceRow
@@ -36,7 +34,7 @@ class Event:
     tol: float
 
 
-Callback = Callable[[Event], Any]
+Callback = Callable[[Any], Any]
 
 
 def checked_callbacks(callbacks: Any) -> tuple[Callback, ...]:
@@ -57,37 +55,3 @@ def wants_stop(callbacks: tuple[Callback, ...], event: Any) -> bool:
                 f"a callback returned {answer!r}; expected True to stop, or False or None to go on."
             )
     return any(bool(answer) for answer in answers)
-
-
-class ProgressLine:
-    """A live line with pass, gap and tolerance; a context manager and a callback.
-
-    No estimates: between certificates a cache calls the oracle only where a block has little left
-    to gain, so that their sum is far too small.
-    """
-
-    def __init__(self, max_passes: int | None) -> None:
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("starting", total=max_passes)
-        self._gap = "not yet known"
-
-    def __enter__(self) -> ProgressLine:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def __call__(self, event: Event) -> None:
-        row = event.row
-        if row.gap == row.gap:
-            self._gap = f"{row.gap:.3g} (of pass {row.passes})"
-        text = f"pass {row.passes}  gap {self._gap}  tol {event.tol:.3g}"
-        self._progress.update(self._task, completed=row.passes, description=text)

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-
-from blockwolfe.base.seeds import generator
-from blockwolfe.errors import InputError
-from blockwolfe.methods.bcfw.cache import check_cache_cap
-from blockwolfe.methods.engines import make_engine
-from blockwolfe.methods.settings import as_method
-from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.problem import Problem, check_lam
-from blockwolfe.problem.state import check_state
-from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.results.result import Result
-from blockwolfe.running.checkpoint import (
-    Writer,
-    checked_checkpoint,
-    identity_of,
-    read_checkpoint,
-)
-from blockwolfe.running.driver import Solver
-from blockwolfe.running.events import ProgressLine, checked_callbacks
+from blockwolfe.running.goals import Solve
 from blockwolfe.running.limits import Limits
+from blockwolfe.running.progress import PassLine
+from blockwolfe.running.setup import Plan, check_problem, checked_held_out, checked_method
 
 __all__ = ["solve"]
 
@@ -55,7 +39,8 @@ def solve(
     problem : the task with its data.
     lam : regularisation strength, > 0.
     method : "auto", "bcfw", "fw", a name with options such as "bcfw+gap+pairwise+cache",
-        or a method object.
+        or a method object. One without a dual point certifies no gap, and ends by a budget or a
+        callback.
     tol : stop when the certified gap P - D is at most this (absolute).
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit; `max_passes="auto"` is
         1000, or 200,000 visits where there are fewer than 200 examples. Oracle calls include
@@ -67,8 +52,8 @@ def solve(
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
     targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate
         reaches the next of them, so that one run tells the time to each.
-    n_jobs : cores for full passes and dear oracles; -1 for all. It does not change certificates
-        of compiled tasks, and Python tasks run in processes.
+    n_jobs : cores for full passes and expensive oracles; -1 for all. It does not change
+        certificates of compiled tasks, and Python tasks run in processes.
     checkpoint : a `Checkpoint(path, every=60)`: the run is written to a file every so many
         seconds, and the same call goes on from that file after a crash.
     verbose : 1 shows a live progress line.
@@ -81,33 +66,21 @@ def solve(
     >>> result.status.name, result.certificate.gap <= 1e-6
     ('CERTIFIED', True)
     """
-    if not isinstance(problem, Problem):
-        raise InputError(
-            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
-        )
-    lam, chosen, n_jobs = check_lam(lam), as_method(method), check_n_jobs(n_jobs)
+    check_problem(problem)
+    lam, chosen = check_lam(lam), checked_method(problem, method)
     limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem), targets)
-    functions = checked_callbacks(callbacks)
-    seed = generator(random_state)
-    evaluate = HeldOut(problem.task, held_out) if held_out is not None else None
-    blocks = problem.blocks
-    state = problem.initial_state() if start is None else check_state(blocks, start)
-    check_cache_cap(chosen, blocks)
-    keeping = checked_checkpoint(checkpoint)
-    identity = identity_of(blocks, lam, chosen)
-    saved = read_checkpoint(keeping, identity)
-    if evaluate is not None:
-        evaluate(np.zeros(blocks.n_features))  # data that does not fit is refused before any work
-    with (
-        ProgressLine(limits.max_passes) if verbose else nullcontext() as line,
-        Workers(blocks, n_jobs) as workers,
-    ):
-        probe_oracle(blocks)
-        engine = make_engine(chosen, blocks, state, lam, seed, workers)
-        engine.prepare()
-        watching = (*functions, line) if line is not None else functions
-        writer = Writer(keeping, identity) if keeping is not None else None
-        solver = Solver(engine, chosen, limits, watching, evaluate, writer)
-        if saved is not None:
-            solver.restore(saved)
-        return solver.solve(certify_first=start is not None)
+    plan = Plan.checked(
+        problem,
+        chosen,
+        limits,
+        callbacks=callbacks,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+        start=start,
+    )
+    evaluate = checked_held_out(problem, held_out)
+    goal = Solve(problem.blocks, evaluate, certify_first=start is not None)
+    return plan.carry_out(
+        lam, lambda engine: goal, {"lam": lam}, lambda: PassLine(limits.max_passes), verbose
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.markup import Html
-from blockwolfe.data.arc_names import arc_feature_names
+from blockwolfe.data.vectorizers.arc_names import arc_feature_names
 from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.report.outputs.examples import chip, chips, words_of
 from blockwolfe.report.outputs.measures import of_trees

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.scores import alignment_error_rate
-from blockwolfe.data.scores import chunk_f1
-from blockwolfe.data.conllu import unlabelled_attachment_score
 from blockwolfe.data.links import Alignment, read_pairs
+from blockwolfe.data.scores import alignment_error_rate, chunk_f1, unlabelled_attachment_score
 
 __all__ = [
     "LabelScore",

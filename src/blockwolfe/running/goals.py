@@ -1,0 +1,220 @@
+"""What a run is for. Here: one lambda, to a certified gap; `path.walk` has the walk over many."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.state import weights_of
+from blockwolfe.results.result import REMEDIES, Result
+from blockwolfe.results.status import Status
+from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.running.events import Event
+
+if TYPE_CHECKING:
+    from blockwolfe.running.driver import Driver
+
+__all__ = ["Goal", "Solve"]
+
+Outcome = TypeVar("Outcome")
+
+
+class Goal(ABC, Generic[Outcome]):
+    """What a run is for: what it begins with, what is noted after each pass, and when it ends.
+
+    The driver asks; a goal that needs a certificate, or has something to tell, asks the driver.
+    """
+
+    share: ClassVar[float] = 1.0  # of a pass, between two looks at the gap estimate
+    ends_with_certificate: ClassVar[bool] = True  # for which calls and time are kept back
+
+    @property
+    def needs_certificates(self) -> bool:
+        """Whether only a certificate can tell that the tolerance is reached."""
+        return True
+
+    def passes_made(self, driver: Driver[Outcome]) -> float:
+        """What `max_passes` is compared with."""
+        return driver.memory.passes
+
+    @property
+    @abstractmethod
+    def has_begun(self) -> bool:
+        """Whether there is anything to go on from."""
+
+    @abstractmethod
+    def begin(self, driver: Driver[Outcome]) -> Status | None:
+        """Before the first pass; why the run ends there, if it does."""
+
+    @abstractmethod
+    def resume(self, driver: Driver[Outcome]) -> Status | None:
+        """The same after a checkpoint."""
+
+    @abstractmethod
+    def after_pass(self, driver: Driver[Outcome]) -> Status | None:
+        """After every pass, and its certificate if it has one; why the run ends, if it does."""
+
+    def conclude(self, driver: Driver[Outcome]) -> Status | None:
+        """Where the last pass has no certificate; a better ending, if there is one."""
+        return None
+
+    def leave(self, driver: Driver[Outcome]) -> None:
+        """At a second Ctrl-C, in place of `conclude`: at once."""
+        return
+
+    @abstractmethod
+    def outcome(self, driver: Driver[Outcome], status: Status) -> Outcome:
+        """What the run has found."""
+
+    @abstractmethod
+    def to_save(self) -> dict[str, Any]:
+        """What a checkpoint must hold of it."""
+
+    @abstractmethod
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+
+
+class Solve(Goal[Result]):
+    """One lambda, to a certified gap of at most tol, with a row of the trace for every pass."""
+
+    def __init__(self, blocks: Blocks, evaluate: Any, certify_first: bool) -> None:
+        self._blocks, self._evaluate, self._certify_first = blocks, evaluate, certify_first
+        self.trace = Trace()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a first row."""
+        return len(self.trace) > 0
+
+    def begin(self, driver: Driver[Result]) -> Status | None:
+        """The first row, with a certificate where that may be all that is needed."""
+        if self._certify_first or driver.engine.is_free_to_certify:
+            driver.certify()
+        return self.after_pass(driver)
+
+    def resume(self, driver: Driver[Result]) -> Status | None:
+        """Whether that run had reached this tolerance already."""
+        return self._ending(driver)
+
+    def after_pass(self, driver: Driver[Result]) -> Status | None:
+        """A row more, told to the callbacks."""
+        row = self._row(driver)
+        self.trace.append(row)
+        stops = self._tell(driver, row)
+        return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
+
+    def conclude(self, driver: Driver[Result]) -> Status | None:
+        """A run always ends with a certificate in its last row."""
+        if not driver.memory.is_current:
+            driver.certify()
+        row = self._row(driver)
+        if self.has_begun and self.trace[-1].visits == row.visits:
+            self.trace.replace_last(row)
+        else:
+            self.trace.append(row)
+        return self._ending(driver)
+
+    def leave(self, driver: Driver[Result]) -> None:
+        """A trace is never empty."""
+        if not self.has_begun:
+            self.trace.append(self._row(driver))
+
+    def _ending(self, driver: Driver[Result]) -> Status | None:
+        certificate = driver.current
+        if certificate is None or not certificate.gap <= driver.limits.tol:
+            return None
+        return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def _row(self, driver: Driver[Result]) -> TraceRow:
+        engine, counts, certificate = driver.engine, driver.engine.counts, driver.current
+        numbers: dict[str, Any] = {**engine.row_numbers(certificate is not None)}
+        if certificate is not None:
+            names = ("primal", "dual", "gap", "exact", "slack")
+            numbers |= {name: getattr(certificate, name) for name in names}
+            numbers["held_out_loss"] = self._held_out_loss(driver)
+        return TraceRow(
+            passes=driver.memory.passes,
+            visits=counts.visits,
+            oracle_calls=counts.oracle_calls,
+            certificate_calls=counts.certificate_calls,
+            cache_hits=counts.cache_hits,
+            seconds=driver.clock(),
+            oracle_seconds=driver.oracle_seconds,
+            gap_estimate=engine.gap_estimate,
+            note=engine.note,
+            **numbers,
+        )
+
+    def _held_out_loss(self, driver: Driver[Result]) -> float:
+        if self._evaluate is None:
+            return float("nan")
+        with driver.clock:
+            return float(self._evaluate(driver.reported_w))
+
+    def _tell(self, driver: Driver[Result], row: TraceRow) -> bool:
+        """Tell the callbacks; whether one of them wants to stop."""
+        if not driver.callbacks:
+            return False
+        with driver.clock:
+            w = driver.reported_w.copy()
+            w.flags.writeable = False
+        return driver.tell(Event(row, w, driver.engine.lam, driver.limits.tol))
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def outcome(self, driver: Driver[Result], status: Status) -> Result:
+        """Weights, certificate, and how they were reached."""
+        engine = driver.engine
+        certificate = driver.current or Certificate.unknown(engine.n_blocks, engine.lam)
+        state = engine.state()
+        return Result(
+            w=self._final_w(driver, state),
+            certificate=certificate,
+            status=status,
+            trace=self.trace,
+            state=state,
+            last_state=engine.last_state() if driver.method.is_averaged else state,
+            counts=engine.counts,
+            seconds=driver.clock(),
+            lam=engine.lam,
+            tol=driver.limits.tol,
+            method=engine.method,
+            note=engine.note,
+            remedy=self._remedy(driver, certificate, status),
+        )
+
+    def _final_w(self, driver: Driver[Result], state: Any) -> np.ndarray:
+        """The weights that belong to the state, or those of a method that has none."""
+        if state is None:
+            return driver.reported_w.copy()
+        return weights_of(self._blocks, state.v, driver.engine.lam)
+
+    def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:
+        tol = driver.limits.tol
+        if driver.remedy:
+            return driver.remedy
+        if certificate.is_primal_only:
+            return "This method certifies no gap; one with a dual point, such as 'auto', does."
+        if certificate.slack > tol:  # the bounds alone keep the gap above tol
+            return (
+                f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: "
+                "use a tighter or an exact decoder, or raise tol."
+            )
+        return REMEDIES.get(status, "")
+
+    # -- checkpoints -----------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """The trace."""
+        return {"trace": self.trace.to_dict()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on with that trace."""
+        self.trace = Trace.from_dict(saved["trace"])

@@ -1,0 +1,167 @@
+"""Before any work: everything that a run is given is checked, here, whatever its goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.seeds import generator
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
+from blockwolfe.methods.registry import as_method
+from blockwolfe.problem.evaluate import HeldOut, probe_oracle
+from blockwolfe.problem.problem import Problem
+from blockwolfe.problem.state import State, check_state
+from blockwolfe.problem.workers import Workers, check_n_jobs
+from blockwolfe.running.checkpoint import (
+    Checkpoint,
+    Writer,
+    checked_checkpoint,
+    identity_of,
+    read_checkpoint,
+)
+from blockwolfe.running.driver import Driver
+from blockwolfe.running.events import Callback, checked_callbacks
+from blockwolfe.running.goals import Goal, Outcome
+from blockwolfe.running.limits import Limits
+from blockwolfe.running.progress import PassLine, PathLine, shown
+from blockwolfe.tasks.registry import known_tasks, task_named
+
+__all__ = ["Plan", "check_problem", "checked_held_out", "checked_method"]
+
+
+def check_problem(problem: Any) -> None:
+    """Refuse anything but a problem."""
+    if not isinstance(problem, Problem):
+        raise InputError(
+            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
+        )
+
+
+def checked_method(problem: Problem, method: Any) -> Method:
+    """A method, from its name where only that is given, all of whose oracles the task has."""
+    chosen = as_method(method)
+    offered = _oracles(problem.task)
+    for oracle in chosen.needs:
+        if oracle not in offered:
+            raise OptionError(
+                f"method {chosen.name!r} needs the oracle {oracle!r}, which "
+                f"{type(problem.task).__name__} does not have; {_tasks_with(oracle)}."
+            )
+    return chosen
+
+
+def _oracles(task: Any) -> tuple[str, ...]:
+    """What a task, or a class of tasks, can find: at least the best output."""
+    offered = getattr(task, "oracles", ("maximize",))
+    return tuple(offered) if isinstance(offered, (tuple, list, set, frozenset)) else ("maximize",)
+
+
+def _tasks_with(oracle: str) -> str:
+    found = [name for name in known_tasks() if oracle in _oracles(task_named(name))]
+    return f"tasks that have it: {', '.join(found)}" if found else "no task here has it"
+
+
+def checked_held_out(problem: Problem, held_out: Any) -> HeldOut | None:
+    """What measures the loss on other data; data that does not fit is refused before any work."""
+    if held_out is None:
+        return None
+    evaluate = HeldOut(problem.task, held_out)
+    evaluate(np.zeros(problem.n_features))
+    return evaluate
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is made of, whatever its goal; checked."""
+
+    problem: Problem
+    method: Method
+    limits: Limits
+    callbacks: tuple[Callback, ...]
+    rng: np.random.Generator
+    n_jobs: int
+    start: State | None
+    keeping: Checkpoint | None
+
+    @classmethod
+    def checked(
+        cls,
+        problem: Problem,
+        method: Method,
+        limits: Limits,
+        *,
+        callbacks: Any,
+        random_state: Any,
+        n_jobs: Any,
+        checkpoint: Any,
+        start: Any = None,
+    ) -> Plan:
+        """Refuse what makes no sense."""
+        method.check_blocks(problem.blocks)
+        return cls(
+            problem,
+            method,
+            limits,
+            checked_callbacks(callbacks),
+            generator(random_state),
+            check_n_jobs(n_jobs),
+            None if start is None else check_state(problem.blocks, start),
+            checked_checkpoint(checkpoint),
+        )
+
+    def carry_out(
+        self,
+        lam: float,
+        make_goal: Callable[[Engine], Goal[Outcome]],
+        identity: dict[str, Any],
+        line: Callable[[], PassLine | PathLine],
+        verbose: Any,
+    ) -> Outcome:
+        """Begin at lam, or where the checkpoint is, and go on to the end.
+
+        `identity` is what must be the same for a checkpoint to be of this run, beside the problem
+        and the method.
+        """
+        identity = identity_of(self.problem.blocks, None, self.method) | identity
+        saved = read_checkpoint(self.keeping, identity)
+        writer = None if self.keeping is None else Writer(self.keeping, identity)
+        with shown(line, verbose) as lines, self._at_work(lam) as engine:
+            callbacks = (*self.callbacks, *lines)
+            goal = make_goal(engine)
+            self._check_dual(engine)
+            engine.prepare()
+            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
+            if saved is not None:
+                driver.restore(saved)
+            return driver.run()
+
+    @contextmanager
+    def _at_work(self, lam: float) -> Iterator[Engine]:
+        """The engine, with its workers."""
+        problem, blocks = self.problem, self.problem.blocks
+        with Workers(blocks, self.n_jobs) as workers:
+            probe_oracle(blocks)
+            state = problem.initial_state() if self.start is None else self.start
+            yield self.method.start(Setup(blocks, state, lam, self.rng, workers))
+
+    def _check_dual(self, engine: Engine) -> None:
+        """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""
+        is_open = self.limits.is_endless and not self.callbacks
+        if isinstance(engine, WalkingEngine) or not (is_open or self.start is not None):
+            return
+        if engine.state() is not None:
+            return
+        if self.start is not None:
+            raise OptionError(
+                f"start: the method {self.method.name!r} has no dual point to begin at; leave it "
+                "out."
+            )
+        raise OptionError(
+            f"method {self.method.name!r} has no dual point, so that no gap can tell it to stop; "
+            "give max_passes, max_oracle_calls, time_limit or a callback."
+        )
