@@ -20,7 +20,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.stock import Stock
-from blockwolfe.dual.work import Work, meet
+from blockwolfe.dual.work import Direction, Lists, Look, meet
 
 __all__ = [
     "AWAY",
@@ -28,11 +28,11 @@ __all__ = [
     "HEAVIEST",
     "PAIRWISE",
     "append_parts",
-    "lay_direction",
     "longest_step",
     "meet_mean",
-    "move_means",
+    "move_mean",
     "move_weights",
+    "take_direction",
 ]
 
 FORWARD, PAIRWISE, AWAY = 0, 1, 2
@@ -43,46 +43,33 @@ HEAVIEST = 1.0 - 1e-4
 
 
 @jit
-def meet_mean(stock: Stock, i: int, lists: np.ndarray, factor: float, work: Work, n: int) -> int:
-    """Add factor times the mean of block i's corners; `lists` are their parts."""
-    first = stock.start[i]
-    for k in range(stock.n_rows[i]):
-        alpha = stock.weight[first + k]
-        if alpha > 0.0:
-            at, size = work.list_at[k], work.list_size[k]
-            n = meet(lists, stock.value, at, size, factor * alpha, work, n)
-    return n
-
-
-@jit
-def lay_direction(
-    kind: int, to: Any, away: Any, stock: Stock, i: int, lists: np.ndarray, work: Work, n: int
+def meet_mean(
+    stock: Stock, i: int, part: np.ndarray, lists: Lists, factor: float, look: Look, n_met: int
 ) -> int:
-    """Meet the corners of a direction, after what has been met already; how many parts then."""
-    if kind != AWAY:
-        n = meet(to[0], to[1], to[2], to[3], 1.0, work, n)
-    if kind != FORWARD:
-        n = meet(away[0], away[1], away[2], away[3], -1.0, work, n)
-    if kind != PAIRWISE:
-        n = meet_mean(stock, i, lists, -1.0 if kind == FORWARD else 1.0, work, n)
-    return n
+    """Add factor times the mean of block i's corners, whose parts are `lists` of `part`."""
+    first, weight, value = stock.start[i], stock.weight, stock.value
+    for k in range(stock.n_rows[i]):
+        alpha = weight[first + k]
+        if alpha > 0.0:
+            n_met = meet(part, value, lists.at[k], lists.size[k], factor * alpha, look, n_met)
+    return n_met
 
 
 @jit
-def take_direction(work: Work, n_met: int) -> int:
-    """What was met as (moved_slot, moved_part, delta), without zeros; how many parts move."""
-    met, total, delta = work.met, work.sum, work.delta
+def take_direction(look: Look, n_met: int, direction: Direction) -> int:
+    """What was met as a direction, without zeros; how many parts it moves."""
+    met, total = look.met, look.sum
+    part, slot, delta = direction
     found = 0
     for s in range(n_met):
         change = total[met[s]]
         if change != 0.0:
-            work.moved_slot[found], work.moved_part[found] = s, met[s]
-            delta[found] = change
+            slot[found], part[found], delta[found] = s, met[s], change
             found += 1
     return found
 
 
-@jit
+@jit(inline="always")
 def longest_step(kind: int, alpha_away: float) -> float:
     """gamma_max. A block all of whose weight is on one corner has no away direction."""
     if kind == FORWARD:
@@ -94,19 +81,19 @@ def longest_step(kind: int, alpha_away: float) -> float:
 
 @jit
 def move_weights(
-    stock: Stock, i: int, kind: int, to: int, away: int, gamma: float, is_drop: bool
+    weight: np.ndarray, rows: Any, kind: int, to: int, away: int, gamma: float, is_drop: bool
 ) -> None:
     """The dual weights after a step; exact zeros where a corner is dropped.
 
-    `to` and `away` are the rows of the corners moved to and from.
+    `rows` are the first row of the block and the one after its last; `to` and `away` are those of
+    the corners moved to and from.
     """
-    weight = stock.weight
     if kind == PAIRWISE:
         weight[to] += gamma
         weight[away] -= gamma
     else:
         shrink = 1.0 - gamma if kind == FORWARD else 1.0 + gamma
-        for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+        for row in range(rows[0], rows[1]):
             weight[row] *= shrink
         if kind == FORWARD:
             weight[to] += gamma
@@ -116,18 +103,18 @@ def move_weights(
         if kind != FORWARD:
             weight[away] = 0.0
         else:
-            for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+            for row in range(rows[0], rows[1]):
                 weight[row] = 1.0 if row == to else 0.0
     if kind != FORWARD:
         weight[away] = max(weight[away], 0.0)
 
 
 @jit
-def append_parts(means: Means, i: int, work: Work, n_met: int) -> None:
+def append_parts(means: Means, i: int, met: np.ndarray, n_met: int) -> None:
     """Parts that a look has met beyond the block's own come after them, with a mean of zero."""
     start = means.start[i]
     for s in range(means.length[i], n_met):
-        means.part[start + s] = work.met[s]
+        means.part[start + s] = met[s]
         if means.mean.shape[0]:
             means.mean[start + s] = 0.0
         if means.lag.shape[0]:
@@ -136,12 +123,8 @@ def append_parts(means: Means, i: int, work: Work, n_met: int) -> None:
 
 
 @jit
-def move_means(means: Means, i: int, work: Work, size: int, gamma: float, lagging: float) -> None:
-    """A step of block i's mean, where it is kept, and of its averaging lag, where there is one."""
-    start, moved_slot, delta = means.start[i], work.moved_slot, work.delta
-    if means.mean.shape[0]:
-        for s in range(size):
-            means.mean[start + moved_slot[s]] += gamma * delta[s]
-    if means.lag.shape[0]:
-        for s in range(size):
-            means.lag[start + moved_slot[s]] += lagging * gamma * delta[s]
+def move_mean(mean: np.ndarray, start: int, direction: Direction, size: int, factor: float) -> None:
+    """Add factor times a direction to a mean that begins at `start` (or to its averaging lag)."""
+    slot, delta = direction.slot, direction.delta
+    for s in range(size):
+        mean[start + slot[s]] += factor * delta[s]

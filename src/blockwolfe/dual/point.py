@@ -14,7 +14,6 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.base.records import flattened, rebuilt
-from blockwolfe.dual.directions import meet_mean
 from blockwolfe.dual.growth import (
     Means,
     active_set,
@@ -29,7 +28,7 @@ from blockwolfe.dual.growth import (
 )
 from blockwolfe.dual.line_search import Box
 from blockwolfe.dual.stock import Stock, drop_idle
-from blockwolfe.dual.work import Work, begin_look, make_work, meet, roomier_work
+from blockwolfe.dual.work import Look, make_work, meet, roomier_work
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State, Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
@@ -80,24 +79,25 @@ def _unpack_rows(
 
 @jit
 def _sum_means(
-    order: np.ndarray, truth: Any, stock: Stock, rows: Any, lag: Means, share: float, work: Work,
+    order: np.ndarray, truth: Any, stock: Stock, rows: Any, lag: Means, share: float, look: Look,
     out: Store,
 ) -> None:  # fmt: skip
     """Means of stored corners, less `share` of their lag; the true parts come first."""
-    lists, at, size = rows
+    part, at, size = rows
     for i in order:
-        begin_look(work)
+        look.number[0] += 1
         first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
-        n = meet(truth.part, truth.value, first, n_true, 0.0, work, 0)
-        for k in range(stock.n_rows[i]):
-            work.list_at[k], work.list_size[k] = at[stock.start[i] + k], size[stock.start[i] + k]
-        n = meet_mean(stock, i, lists, 1.0, work, n)
+        n = meet(truth.part, truth.value, first, n_true, 0.0, look, 0)
+        for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+            alpha = stock.weight[row]
+            if alpha > 0.0:
+                n = meet(part, stock.value, at[row], size[row], alpha, look, n)
         if share > 0.0:
-            n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, work, n)
+            n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, look, n)
         out.length[i] = n
         for s in range(n):
-            out.part[out.start[i] + s] = work.met[s]
-            out.mean[out.start[i] + s] = work.sum[work.met[s]]
+            out.part[out.start[i] + s] = look.met[s]
+            out.mean[out.start[i] + s] = look.sum[look.met[s]]
 
 
 class DualPoint:
@@ -189,7 +189,7 @@ class DualPoint:
         n_met = np.minimum(n_met, blocks.n_parts)
         part, mean = np.zeros(int(n_met.sum()), dtype=np.int32), np.zeros(int(n_met.sum()))
         out = Store(starts(n_met), np.zeros_like(n_met), part, mean, ell)
-        args = (order, blocks.truth, stock, rows, lag, share, self.work, out)
+        args = (order, blocks.truth, stock, rows, lag, share, self.work.look, out)
         call(_sum_means, "means", *args)
         return out
 

@@ -21,12 +21,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
+import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.stock import drop_idle
+from blockwolfe.dual.stock import Stock, drop_idle
 from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
-from blockwolfe.methods.bcfw.rules import FOUND, FROM_BATCH, FROM_ORACLE, IS_FULL, Target
+from blockwolfe.methods.bcfw.ledger import Notes
+from blockwolfe.methods.bcfw.rules import (
+    FOUND,
+    FROM_BATCH,
+    FROM_ORACLE,
+    IS_FULL,
+    LACKS_ROOM,
+    Block,
+    Rule,
+    Target,
+    ranked,
+)
 from blockwolfe.methods.bcfw.stepping import take_step
 from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.problem.certificate import ROUNDING
@@ -35,14 +46,16 @@ __all__ = ["visit_blocks"]
 
 
 @jit
-def _note_visit(rule: Any, block: Any, target: Any, ell: float, stock: Any, notes: Any) -> float:
+def _note_visit(
+    rule: Rule, block: Block, target: Target, ell: float, used_at: np.ndarray, notes: Notes
+) -> float:
     """Count the visit, renew the gap estimate after an oracle call; returns the block gap."""
     i, weight, counts = block.i, block.weight, notes.counts
     gap = weight * (target.height - block.score) - ell
     notes.last_visit[i] = counts.visits
     counts.visits += 1
     if target.row >= 0:
-        stock.used_at[target.row] = notes.last_visit[i]
+        used_at[target.row] = notes.last_visit[i]
     if target.is_hit:
         counts.cache_hits += 1
     elif rule.source != FROM_BATCH:
@@ -56,21 +69,13 @@ def _note_visit(rule: Any, block: Any, target: Any, ell: float, stock: Any, note
     return gap
 
 
-@register_jitable
-def _correct(
-    rule: Any, i: Any, weight: Any, gap: Any, choose: Any, features: Any, oracles: Any, data: Any,
-    scratch: Any, point: Any, notes: Any, work: Any,
-) -> None:  # fmt: skip
-    """Further steps between the best and the worst stored corner, while they are worth it."""
-    stock = point.stock
-    for _ in range(rule.n_corrections):
-        block = look_at(rule, i, weight, False, features, oracles, data, point, work)
-        row = block.best
-        slope = weight * (stock.height[row] - stock.height[block.low])
-        if slope <= rule.correction_share * gap:
-            break
-        again = Target(FOUND, row, 0, stock.loss[row], stock.height[row], True)
-        take_step(rule, block, again, choose, features, data, scratch, point, notes, work)
+@jit(forceinline=True)
+def _again(rule: Rule, block: Block, stock: Stock, gap: float) -> Target:
+    """The best stored corner, for one step more; none where it is not worth it."""
+    row = block.best
+    slope = block.weight * (stock.height[row] - stock.height[block.low])
+    outcome = FOUND if slope > rule.correction_share * gap else LACKS_ROOM
+    return Target(outcome, row, 0, stock.loss[row], stock.height[row], True)
 
 
 @jit
@@ -84,8 +89,7 @@ def visit_blocks(
     entries of the oracle's corners, of their parts, and of a corner that is stored.
     """
     weight, corner_size, part_size, code_size = sizes
-    counts, n_blocks = notes.counts, weight.shape[0]
-    is_scored = rule.source == FROM_ORACLE  # else the oracle may not be called
+    counts, stock, n_blocks, gap = notes.counts, point.stock, weight.shape[0], 0.0
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
         if i < 0:
@@ -93,21 +97,26 @@ def visit_blocks(
         counts.stopped_at = i
         if not has_room(rule, point, i, part_size[i], code_size[i]):
             return position
-        block = look_at(rule, i, weight[i], is_scored, features, oracles, data, point, work)
-        target, block = find_target(
-            rule, block, position, corner_size, notes.gap[i], features, oracles, data, scratch,
-            point, work, batch,
-        )  # fmt: skip
-        if target.outcome != FOUND:
-            counts.is_full = target.outcome == IS_FULL
-            return position
-        gap = _note_visit(rule, block, target, point.ell[i], point.stock, notes)
-        moves = take_step(rule, block, target, choose, features, data, scratch, point, notes, work)
-        if moves and rule.n_corrections > 0:
-            _correct(
-                rule, i, weight[i], gap, choose, features, oracles, data, scratch, point, notes,
-                work,
-            )  # fmt: skip
+        for turn in range(1 + rule.n_corrections):
+            # (where the oracle need not be called, not every part is scored)
+            is_scored = rule.source == FROM_ORACLE and turn == 0
+            block = look_at(rule, i, weight[i], is_scored, features, oracles, data, point, work)
+            if turn == 0:
+                target, ranks = find_target(
+                    rule, block, position, corner_size, notes.gap[i], features, oracles, data,
+                    scratch, point, work, batch,
+                )  # fmt: skip
+                if target.outcome != FOUND:
+                    counts.is_full = target.outcome == IS_FULL
+                    return position
+                block = ranked(block, ranks)
+                gap = _note_visit(rule, block, target, point.ell[i], stock.used_at, notes)
+            else:
+                target = _again(rule, block, stock, gap)
+            if target.outcome != FOUND or not take_step(
+                rule, block, target, choose, features, data, scratch, point, notes, work
+            ):
+                break
         if rule.keeps_corners and not rule.keeps_idle:
-            drop_idle(point.stock, i, counts.visits)
+            drop_idle(stock, i, counts.visits)
     return draws.block.shape[0]

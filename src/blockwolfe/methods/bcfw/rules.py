@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 __all__ = [
     "FOUND",
@@ -19,6 +20,7 @@ __all__ = [
     "Draws",
     "Rule",
     "Target",
+    "ranked",
 ]
 
 # Where the corner to move to comes from.
@@ -73,7 +75,7 @@ class Batch(NamedTuple):
 class Block(NamedTuple):
     """A block as a visit finds it.
 
-    `theta` are scores by part, `lists` holds the parts of its stored corners (at `work.list_at`),
+    `theta` are scores by part, `part` holds those of its stored corners (at `work.lists`),
     `score` is <theta, mean> and `magnitude` the size of the terms it is made of. `best`, `top` and
     `low` are the rows of its highest corner, its highest and its lowest active one.
     """
@@ -81,7 +83,7 @@ class Block(NamedTuple):
     i: int
     weight: float
     theta: np.ndarray
-    lists: np.ndarray
+    part: np.ndarray
     score: float
     magnitude: float
     best: int
@@ -98,3 +100,19 @@ class Target(NamedTuple):
     loss: float
     height: float
     is_hit: bool
+
+
+@register_jitable(forceinline=True)
+def ranked(block: Any, ranks: Any) -> Any:
+    """The block with its best, top and low row as they are now."""
+    return Block(
+        block.i,
+        block.weight,
+        block.theta,
+        block.part,
+        block.score,
+        block.magnitude,
+        ranks[0],
+        ranks[1],
+        ranks[2],
+    )

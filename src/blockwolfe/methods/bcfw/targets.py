@@ -1,4 +1,8 @@
-"""The first half of a visit: look at the block, and find the corner to move to."""
+"""The first half of a visit: look at the block, and find the corner to move to.
+
+What calls the task is inlined (plain Python where the loop is interpreted); the rest takes the
+few arrays it needs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.dual.work import Work, begin_look
+from blockwolfe.dual.work import Lists, Look
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
@@ -28,60 +32,56 @@ from blockwolfe.methods.bcfw.rules import (
 __all__ = ["find_target", "has_room", "look_at"]
 
 
-@jit
+@jit(forceinline=True)
 def has_room(rule: Rule, point: Point, i: int, part_size: int, code_size: int) -> bool:
     """Whether block i can take one more corner, in its parts and among its stored corners."""
     means, stock = point.means, point.stock
-    needs_parts = rule.has_average or not rule.keeps_corners
-    if needs_parts and means.capacity[i] - means.length[i] < part_size:
+    lacks_parts = means.capacity[i] - means.length[i] < part_size
+    lacks_entries = stock.code.shape[0] - stock.end[0] < code_size
+    if (rule.has_average or not rule.keeps_corners) and lacks_parts:
         return False
-    if not rule.keeps_corners:
-        return True
-    is_full = stock.n_rows[i] >= stock.capacity[i]
-    return not is_full and stock.code.shape[0] - stock.end[0] >= code_size
+    return not (rule.keeps_corners and (lacks_entries or stock.n_rows[i] >= stock.capacity[i]))
 
 
 # -- looking at a block ---------------------------------------------------------------------------
 
 
 @jit
-def _point_at_codes(stock: Stock, i: int, work: Work) -> None:
+def _point_at_codes(stock: Stock, i: int, lists: Lists) -> None:
     """Where codes are parts, the lists are the codes."""
     first = stock.start[i]
     for k in range(stock.n_rows[i]):
-        work.list_at[k], work.list_size[k] = stock.begin[first + k], stock.size[first + k]
+        lists.at[k], lists.size[k] = stock.begin[first + k], stock.size[first + k]
 
 
-@register_jitable
-def _lay_out(rule: Any, i: Any, oracles: Any, data: Any, stock: Any, work: Any) -> None:
-    """The parts of the block's stored corners, at `work.list_at`."""
-    if not rule.keeps_codes:
-        _point_at_codes(stock, i, work)
-        return
+@register_jitable(forceinline=True)
+def _lay_out(i: Any, oracles: Any, data: Any, stock: Any, lists: Any) -> None:
+    """The parts of the block's stored codes, end to end."""
     first, at = stock.start[i], 0
     for k in range(stock.n_rows[i]):
         begin, size = stock.begin[first + k], stock.size[first + k]
         code = stock.code[begin : begin + size]
-        n_parts = oracles.unpack(data, i, code, size, work.lists[at:])
-        work.list_at[k], work.list_size[k] = at, n_parts
+        n_parts = oracles.unpack(data, i, code, size, lists.part[at:])
+        lists.at[k], lists.size[k] = at, n_parts
         at += n_parts
 
 
 @jit
-def _meet_corners(stock: Stock, i: int, lists: np.ndarray, work: Work) -> int:
-    """The parts of all stored corners of block i, each once, into `work.met`; how many."""
-    look, seen, met = begin_look(work), work.seen, work.met
+def _meet_lists(part: np.ndarray, lists: Lists, n_lists: int, look: Look) -> int:
+    """The parts of all lists, each once, into `look.met`; how many."""
+    look.number[0] += 1
+    number, seen, met = look.number[0], look.seen, look.met
     n_met = 0
-    for k in range(stock.n_rows[i]):
-        for e in range(work.list_at[k], work.list_at[k] + work.list_size[k]):
-            p = lists[e]
-            if seen[p] != look:
-                seen[p], met[n_met] = look, p
+    for k in range(n_lists):
+        for e in range(np.uint64(lists.at[k]), np.uint64(lists.at[k] + lists.size[k])):
+            p = np.uint64(part[e])
+            if seen[p] != number:
+                seen[p], met[n_met] = number, p
                 n_met += 1
     return n_met
 
 
-@jit(inline="always")
+@jit(forceinline=True)
 def _score_list(
     part: np.ndarray, value: np.ndarray, at: int, size: int, theta: np.ndarray
 ) -> float:
@@ -98,17 +98,16 @@ def _score_list(
 
 @jit
 def _rank(
-    stock: Stock, i: int, lists: np.ndarray, work: Work, theta: np.ndarray
+    stock: Stock, i: int, part: np.ndarray, lists: Lists, theta: np.ndarray
 ) -> tuple[float, float, int, int, int]:
     """Heights of block i's corners: <theta, mean>, its terms, and the rows that `Block` names."""
-    first, count = stock.start[i], stock.n_rows[i]
     height, weight, loss, value = stock.height, stock.weight, stock.loss, stock.value
-    at, size = work.list_at, work.list_size
+    first, at, size = stock.start[i], lists.at, lists.size
     best, top, low = first, -1, -1
     mean, magnitude = 0.0, 0.0
-    for k in range(count):
+    for k in range(stock.n_rows[i]):
         row = first + k
-        score = _score_list(lists, value, at[k], size[k], theta)
+        score = _score_list(part, value, at[k], size[k], theta)
         height[row] = loss[row] + score
         if height[row] > height[best]:
             best = row
@@ -122,56 +121,59 @@ def _rank(
     return mean, magnitude, best, top, low
 
 
-@jit
+@jit(fastmath={"contract", "reassoc"})
 def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
     """<theta, mean>, and the size of the terms it is made of."""
     total, magnitude = 0.0, 0.0
     part, mean = means.part, means.mean
-    for s in range(means.start[i], means.start[i] + means.length[i]):
-        term = theta[part[s]] * mean[s]
+    begin = means.start[i]
+    for s in range(np.uint64(begin), np.uint64(begin + means.length[i])):
+        term = theta[np.uint64(part[s])] * mean[s]
         total += term
         magnitude += abs(term)
     return total, magnitude
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def look_at(
     rule: Any, i: Any, weight: Any, is_scored: Any, features: Any, oracles: Any, data: Any,
     point: Any, work: Any,
 ) -> Any:  # fmt: skip
     """Scores at w, of every part if `is_scored` and else of those in use, and what they say."""
-    stock, means, w = point.stock, point.means, point.w
+    stock, means, w, lists = point.stock, point.means, point.w, work.lists
     theta = w if rule.is_identity else work.theta
-    lists = work.lists if rule.keeps_codes else stock.code
+    part = lists.part if rule.keeps_codes else stock.code
+    if rule.keeps_codes:
+        _lay_out(i, oracles, data, stock, lists)
+    elif rule.keeps_corners:
+        _point_at_codes(stock, i, lists)
+    if is_scored and not rule.is_identity:
+        features.score(data, i, w, theta)
+    elif rule.keeps_corners and not rule.is_identity:
+        n_met = _meet_lists(part, lists, stock.n_rows[i], work.look)
+        features.peek(data, i, w, work.look.met, n_met, theta)
+    elif not rule.is_identity:
+        begin, length = means.start[i], means.length[i]
+        features.peek(data, i, w, means.part[begin : begin + length], length, theta)
+    best, top, low = -1, -1, -1
     if rule.keeps_corners:
-        _lay_out(rule, i, oracles, data, stock, work)
-    if not rule.is_identity:
-        if is_scored:
-            features.score(data, i, w, theta)
-        elif rule.keeps_corners:
-            n_met = _meet_corners(stock, i, lists, work)
-            features.peek(data, i, w, work.met, n_met, theta)
-        else:
-            begin, length = means.start[i], means.length[i]
-            features.peek(data, i, w, means.part[begin : begin + length], length, theta)
-    if rule.keeps_corners:
-        score, magnitude, best, top, low = _rank(stock, i, lists, work, theta)
-        return Block(i, weight, theta, lists, score, magnitude, best, top, low)
-    score, magnitude = _score_mean(means, i, theta)
-    return Block(i, weight, theta, lists, score, magnitude, -1, -1, -1)
+        score, magnitude, best, top, low = _rank(stock, i, part, lists, theta)
+    else:
+        score, magnitude = _score_mean(means, i, theta)
+    return Block(i, weight, theta, part, score, magnitude, best, top, low)
 
 
 # -- the corner to move to ------------------------------------------------------------------------
 
 
-@jit
+@jit(forceinline=True)
 def _is_hit(rule: Rule, block: Block, height: float, ell: float, gap: float) -> bool:
     """The hit rule of the cache; passes over stored corners alone hit always."""
-    if rule.source != FROM_CACHE_OR_ORACLE:
-        return bool(rule.source == FROM_STOCK)
     stored_gap = block.weight * (height - block.score) - ell
     threshold = max(rule.hit_share * gap, rule.hit_floor)
-    return threshold > 0.0 and stored_gap >= threshold  # (zero would let rounding noise pass)
+    # (a threshold of zero would let rounding noise pass)
+    is_near = rule.source == FROM_CACHE_OR_ORACLE and threshold > 0.0 and stored_gap >= threshold
+    return is_near or rule.source == FROM_STOCK
 
 
 @jit
@@ -181,77 +183,65 @@ def _copy_from_batch(
     begin, size = batch.start[position], batch.size[position]
     for e in range(size):
         code[e] = batch.code[begin + e]
+    for e in range(size if batch.value.shape[0] else 0):
         value[e] = batch.value[begin + e]
     return size, batch.loss[position]
 
 
 @jit
-def _append_list(rule: Rule, stock: Stock, i: int, row: int, work: Work, n_parts: int) -> None:
-    """The parts of a new row, after those of the others."""
-    k = row - stock.start[i]
-    at = stock.begin[row]
-    if rule.keeps_codes:
-        at = 0
-        for j in range(k):  # (not that of row k - 1 alone: rows may have changed places)
-            at = max(at, work.list_at[j] + work.list_size[j])
-        for e in range(n_parts):
-            work.lists[at + e] = work.part[e]
-    work.list_at[k], work.list_size[k] = at, n_parts
+def _make_way(stock: Stock, i: int, max_corners: int, lists: Lists) -> int:
+    """At the cap the lowest idle corner goes, and the last row takes its place.
 
-
-@jit
-def _store_corner(
-    rule: Rule, block: Block, stock: Stock, work: Work, size: int, n_parts: int, loss: float
-) -> tuple[int, int]:
-    """The row of the oracle's corner, old or new, and the row that has moved to make room for it.
-
-    At the cap the lowest idle corner goes, and the last row takes its place; both are -1 where
-    all corners are active.
+    Returns the row that was given up, -1 where none had to be, -2 where all corners are active.
     """
-    i = block.i
-    code = work.code if rule.keeps_codes or not rule.is_coded else work.part
-    size = size if rule.keeps_codes or not rule.is_coded else n_parts
-    row = find_corner(stock, i, code, work.value, size, loss)
-    if row >= 0:
-        return row, -2
-    moved = -2
-    if stock.n_rows[i] >= rule.max_corners:
-        moved = least_useful(stock, i)
-        if moved < 0:
-            return -1, -1
-        k, last = moved - stock.start[i], stock.n_rows[i] - 1
-        work.list_at[k], work.list_size[k] = work.list_at[last], work.list_size[last]
-        remove_corner(stock, i, moved)
-    row = insert_corner(stock, i, code, work.value, size, loss)
-    _append_list(rule, stock, i, row, work, n_parts)
-    return row, moved
+    if stock.n_rows[i] < max_corners:
+        return -1
+    row = least_useful(stock, i)
+    if row < 0:
+        return -2
+    k, last = row - stock.start[i], stock.n_rows[i] - 1
+    lists.at[k], lists.size[k] = lists.at[last], lists.size[last]
+    remove_corner(stock, i, row)
+    return row
 
 
 @jit
-def _after_move(block: Block, stock: Stock, moved: int) -> Block:
-    """The ranked rows, after the last row took the place of another."""
-    last = stock.start[block.i] + stock.n_rows[block.i] - 1  # (where the new corner is)
-    best = moved if block.best == last else block.best
-    top = moved if block.top == last else block.top
-    low = moved if block.low == last else block.low
-    return Block(
-        block.i, block.weight, block.theta, block.lists, block.score, block.magnitude,
-        best, top, low,
-    )  # fmt: skip
+def _append_list(lists: Lists, k: int, part: np.ndarray, n_parts: int) -> None:
+    """The parts of the block's k-th corner, which is new, after those of the others."""
+    at = 0
+    for j in range(k):  # (not that of k - 1 alone: rows may have changed places)
+        at = max(at, lists.at[j] + lists.size[j])
+    for e in range(n_parts):
+        lists.part[at + e] = part[e]
+    lists.at[k], lists.size[k] = at, n_parts
 
 
-@register_jitable
-def _ask(
-    rule: Any, block: Any, position: Any, features: Any, oracles: Any, data: Any, scratch: Any,
-    point: Any, work: Any, batch: Any,
-) -> Any:  # fmt: skip
-    """The corner of the oracle, or of a batch of its answers, into `work`; size and loss."""
-    if rule.source == FROM_BATCH:
-        return _copy_from_batch(batch, position, work.code, work.value)
-    if rule.source == FROM_CACHE_OR_ORACLE and not rule.is_identity:
-        features.score(data, block.i, point.w, work.theta)
-    size, loss, _ = oracles.maximize(data, block.i, block.theta, scratch, work.code, work.value)
-    return size, loss
+@jit
+def _keep(
+    rule: Rule, block: Block, stock: Stock, corner: Any, loss: float, lists: Lists, listed: Any
+) -> tuple[int, int, int, int]:
+    """The row of the oracle's corner, old or new (-1: no room), and the ranked rows as they are.
+
+    `corner` is (code, value, size) as it is stored, `listed` is (parts, how many).
+    """
+    i, (code, value, size), (part, n_parts) = block.i, corner, listed
+    best, top, low = block.best, block.top, block.low
+    row = find_corner(stock, i, code, value, size, loss)
+    if row >= 0:
+        return row, best, top, low
+    moved, last = _make_way(stock, i, rule.max_corners, lists), stock.start[i] + stock.n_rows[i]
+    if moved == -2:
+        return -1, best, top, low
+    if moved >= 0:  # (the last row has taken its place)
+        best, top = moved if best == last else best, moved if top == last else top
+        low = moved if low == last else low
+    row = insert_corner(stock, i, code, value, size, loss)
+    k = row - stock.start[i]
+    if rule.keeps_codes:
+        _append_list(lists, k, part, n_parts)
+    else:
+        lists.at[k], lists.size[k] = stock.begin[row], size
+    return row, best, top, low
 
 
 @jit
@@ -260,35 +250,67 @@ def _fill_ones(value: np.ndarray, size: int) -> None:
         value[e] = 1.0
 
 
-@register_jitable
+@register_jitable(forceinline=True)
+def _ask(
+    rule: Any, block: Any, position: Any, features: Any, oracles: Any, data: Any, scratch: Any,
+    w: Any, work: Any, batch: Any,
+) -> Any:  # fmt: skip
+    """The corner of the oracle, or of a batch of its answers, into `work`; its size and loss."""
+    if rule.source == FROM_BATCH:
+        size, loss = _copy_from_batch(batch, position, work.code, work.value)
+    else:
+        if rule.source == FROM_CACHE_OR_ORACLE and not rule.is_identity:
+            features.score(data, block.i, w, block.theta)
+        size, loss, _ = oracles.maximize(data, block.i, block.theta, scratch, work.code, work.value)
+    return size, loss
+
+
+@register_jitable(forceinline=True)
+def _take_apart(
+    rule: Any, block: Any, size: Any, features: Any, oracles: Any, data: Any, w: Any, work: Any
+) -> Any:
+    """How many parts the corner in `work` has; they are scored, too, where they were not."""
+    n_parts = size
+    if rule.is_coded:
+        n_parts = oracles.unpack(data, block.i, work.code, size, work.part)
+    if rule.is_coded and rule.keeps_corners and not rule.keeps_codes:
+        _fill_ones(work.value, n_parts)
+    if rule.source == FROM_BATCH and not rule.is_identity:
+        part = work.part if rule.is_coded else work.code
+        features.peek(data, block.i, w, part, n_parts, block.theta)
+    return n_parts
+
+
+@register_jitable(forceinline=True)
 def find_target(
     rule: Any, block: Any, position: Any, corner_size: Any, gap: Any, features: Any, oracles: Any,
     data: Any, scratch: Any, point: Any, work: Any, batch: Any,
 ) -> Any:  # fmt: skip
-    """The corner to move to, and the block with its ranked rows where they are now."""
-    i, stock, best = block.i, point.stock, block.best
-    if rule.keeps_corners and _is_hit(rule, block, stock.height[best], point.ell[i], gap):
-        return Target(FOUND, best, 0, stock.loss[best], stock.height[best], True), block
-    room = int(corner_size[i])  # (a Python task raises it when it gives more)
-    size, loss = _ask(rule, block, position, features, oracles, data, scratch, point, work, batch)
-    if size > room:
-        return Target(LACKS_ROOM, -1, 0, 0.0, 0.0, False), block
-    part, n_parts = work.code, size
-    if rule.is_coded:
-        n_parts = oracles.unpack(data, i, work.code, size, work.part)
-        part = work.part
-        if rule.keeps_corners and not rule.keeps_codes:
-            _fill_ones(work.value, n_parts)
-    if rule.source == FROM_BATCH and not rule.is_identity:
-        features.peek(data, i, point.w, part, n_parts, work.theta)
-    value = stock.value[:0] if rule.is_unit else work.value
-    height = loss + _score_list(part, value, 0, n_parts, block.theta)
-    row = -1
-    if rule.keeps_corners:
-        row, moved = _store_corner(rule, block, stock, work, size, n_parts, loss)
-        if row < 0:
-            return Target(IS_FULL, -1, 0, 0.0, 0.0, False), block
-        if moved >= 0:
-            block = _after_move(block, stock, moved)
-        stock.height[row] = height
-    return Target(FOUND, row, n_parts, loss, height, False), block
+    """The corner to move to, and the ranked rows of the block where they are now."""
+    i, stock = block.i, point.stock
+    row, n_parts, ranks = block.best, 0, (block.best, block.top, block.low)
+    if rule.keeps_corners and _is_hit(rule, block, stock.height[row], point.ell[i], gap):
+        target = Target(FOUND, row, n_parts, stock.loss[row], stock.height[row], True)
+    else:
+        room = int(corner_size[i])  # (a Python task raises it when it gives more)
+        size, loss = _ask(
+            rule, block, position, features, oracles, data, scratch, point.w, work, batch
+        )
+        outcome, height = LACKS_ROOM if size > room else FOUND, 0.0
+        if outcome == FOUND:
+            n_parts = _take_apart(rule, block, size, features, oracles, data, point.w, work)
+            part = work.part if rule.is_coded else work.code
+            value = stock.value[:0] if rule.is_unit else work.value
+            height = loss + _score_list(part, value, 0, n_parts, block.theta)
+            if rule.keeps_corners:
+                code = work.code if rule.keeps_codes else part
+                corner = (code, work.value, size if rule.keeps_codes else n_parts)
+                row, best, top, low = _keep(
+                    rule, block, stock, corner, loss, work.lists, (part, n_parts)
+                )
+                ranks = (best, top, low)
+                outcome = FOUND if row >= 0 else IS_FULL
+                if row >= 0:
+                    stock.height[row] = height
+        target = Target(outcome, row, n_parts, loss, height, False)
+    return target, ranks
