@@ -22,15 +22,22 @@ class Sampling:
 
     needs_gaps: ClassVar[bool] = False
     is_max: ClassVar[bool] = False
+    is_random: ClassVar[bool] = False  # whether every order is drawn anew
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Blocks to visit in one pass, n_blocks of them."""
         raise NotImplementedError
 
     def draws(self, gap: np.ndarray, n_draws: int, rng: np.random.Generator) -> Draws:
-        """One pass of visits; `n_draws` is how many were drawn before."""
-        block = self.order(len(gap), rng).astype(np.int64)
-        return Draws(block, np.zeros(len(block)))
+        """One pass of visits; `n_draws` is how many were drawn before.
+
+        After a share of a pass the next one begins behind it: else an order that is always the
+        same would never get to its end.
+        """
+        order = self.order(len(gap), rng).astype(np.int64)
+        if not self.is_random:
+            order = np.roll(order, -(n_draws % len(gap)))
+        return Draws(order, np.zeros(len(order)))
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class Uniform(Sampling):
     >>> len(Uniform().order(5, np.random.default_rng(0)))
     5
     """
+
+    is_random = True
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Drawn with replacement."""
@@ -53,6 +62,8 @@ class Permutation(Sampling):
     >>> sorted(Permutation().order(4, np.random.default_rng(0)).tolist())
     [0, 1, 2, 3]
     """
+
+    is_random = True
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Each block once."""
@@ -87,6 +98,7 @@ class Adaptive(Sampling):
     refresh_every: int = 10
     visit_every: int | None = None
     needs_gaps = True
+    is_random = True
 
     def __post_init__(self) -> None:
         check_integer("refresh_every", self.refresh_every, 1)
