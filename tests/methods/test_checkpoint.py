@@ -14,6 +14,7 @@ import pytest
 from blockwolfe.methods.engines import make_engine
 
 import blockwolfe as bw
+from blockwolfe.base.archive import read_archive, write_archive
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import passes as block_engine
 from blockwolfe.methods.registry import as_method
@@ -495,6 +496,16 @@ def test_an_altered_file_is_refused(problems, written):
     arrays["engine.run.w"] = arrays["engine.run.w"] + 1e-9
     np.savez(written, **arrays)
     with pytest.raises(bw.ModelFileError, match="altered"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
+
+
+def test_a_file_of_an_earlier_version_is_refused_with_what_to_do(problems, written):
+    earlier = checkpoint.CHECKPOINT._replace(version=1)
+    header, arrays = read_archive(written, checkpoint.CHECKPOINT)
+    named = {n: v for n, v in header.items() if n not in ("format", "version", "digest")}
+    write_archive(written, earlier, named, arrays)
+    message = "file version 1, of an earlier blockwolfe.* Remove the file or give another path"
+    with pytest.raises(bw.ModelFileError, match=message):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
 
 

@@ -119,16 +119,20 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """The numbers, for notebooks."""
+        gap = "not known" if self.is_primal_only else f"{self.gap:.4g}"
+        dual = [] if self.is_primal_only else [("dual", f"{self.dual:.8g}")]
         rows = [
-            (f"gap ({self.kind})", f"{self.gap:.4g}"),
+            (f"gap ({self.kind})", gap),
             ("primal", f"{self.primal:.8g}"),
-            ("dual", f"{self.dual:.8g}"),
+            *dual,
             ("lam", f"{self.lam:.6g}"),
             ("blocks", f"{len(self.block_gaps):,}"),
         ]
         return table(rows, caption="Certificate")
 
     def __repr__(self) -> str:
+        if self.is_primal_only:
+            return f"Certificate({self.kind}, primal={self.primal:.8g}, lam={self.lam:.4g})"
         return (
             f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
             f"dual={self.dual:.8g}, lam={self.lam:.4g})"

@@ -28,6 +28,7 @@ class Sampling(Choice):
     needs_gaps: ClassVar[bool] = False  # whether it goes by gap estimates, which must be renewed
     is_max: ClassVar[bool] = False  # whether a draw takes the largest estimate
     refresh_every: float = np.inf  # passes between full passes that renew the estimates
+    is_random: ClassVar[bool] = False  # whether every order is drawn anew
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Blocks to visit in one pass, n_blocks of them."""
@@ -38,11 +39,17 @@ class Sampling(Choice):
         return self.order(len(gap), rng)
 
     def draws(self, gap: np.ndarray, n_draws: int, rng: np.random.Generator) -> Draws:
-        """One pass of visits; `n_draws` is how many were drawn before."""
-        is_known = self.needs_gaps and np.isfinite(gap).all()
-        order = self.order_by_gaps(gap, rng) if is_known else self.order(len(gap), rng)
-        block = np.asarray(order, dtype=np.int64)
-        return Draws(block, np.zeros(len(block)))
+        """One pass of visits; `n_draws` is how many were drawn before.
+
+        After a share of a pass the next one begins behind it: else an order that is always the
+        same would never get to its end.
+        """
+        if self.needs_gaps and np.isfinite(gap).all():
+            order = np.asarray(self.order_by_gaps(gap, rng), dtype=np.int64)
+        else:
+            order = np.asarray(self.order(len(gap), rng), dtype=np.int64)
+            order = order if self.is_random else np.roll(order, -(n_draws % len(gap)))
+        return Draws(order, np.zeros(len(order)))
 
 
 @register
@@ -56,6 +63,7 @@ class Uniform(Sampling):
 
     name: ClassVar[str] = "uniform"
     words: ClassVar[str] = "uniform sampling"
+    is_random: ClassVar[bool] = True
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Drawn with replacement."""
@@ -73,6 +81,7 @@ class Permutation(Sampling):
 
     name: ClassVar[str] = "permutation"
     words: ClassVar[str] = "random permutations"
+    is_random: ClassVar[bool] = True
 
     def order(self, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
         """Each block once."""
@@ -111,6 +120,7 @@ class Adaptive(Sampling):
     refresh_every: float = 10
     visit_every: int | None = None
     needs_gaps: ClassVar[bool] = True
+    is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_integer("refresh_every", self.refresh_every, 1)

@@ -42,7 +42,12 @@ def _worth(certificate: Certificate) -> str:
 def certificate_text(svm: StructuredSVM) -> Html:
     """What was proved, what it means, and what to do where nothing was."""
     certificate = svm.certificate_
-    if math.isnan(certificate.gap):
+    if certificate.is_primal_only:
+        parts = [
+            f"The weights have the value {certificate.primal:.8g} (primal). The method has no dual "
+            "point, so nothing is known about how far the optimum is."
+        ]
+    elif math.isnan(certificate.gap):
         parts = ["No full pass was made, so nothing is known about how far the optimum is."]
     elif not certificate.valid:
         parts = [
