@@ -45,11 +45,15 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def _valid_for_package(dispatcher: Any) -> Any:
-    """Add the sources of the package to the stamp under which Numba keeps compiled code."""
+    """Keep compiled code under the content of the package's sources, not the time of one file.
+
+    A function from elsewhere (a user's) has Numba's own stamp, of its file, besides.
+    """
     file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     stamp = getattr(file, "_source_stamp", None)
     if stamp is not None:  # (else Numba has changed inside, and its own stamp must do)
-        file._source_stamp = (stamp, sources_digest(_PACKAGE))
+        is_ours = Path(dispatcher.py_func.__code__.co_filename).is_relative_to(_PACKAGE)
+        file._source_stamp = (None if is_ours else stamp, sources_digest(_PACKAGE))
     return dispatcher
 
 
