@@ -37,6 +37,7 @@ MARGIN = 1e-9
 @jit
 def _fill_slopes(
     seam: Any,
+    data: Any,
     w: Any,
     weight: Any,
     truth: Any,
@@ -49,7 +50,7 @@ def _fill_slopes(
         begin, size = store.start[i], store.length[i]
         part, theta = store.part[begin : begin + size], w if seam.is_identity else work.theta
         if not seam.is_identity:
-            seam.features.peek(seam.data, i, w, part, size, theta)
+            seam.features.peek(data, i, w, part, size, theta)
         gather(theta, part, size, work.slot_theta)
         first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
         true_score = dot(truth.value, work.slot_theta, first, n_true)
@@ -236,7 +237,7 @@ class Walker:
     def _slopes(self) -> np.ndarray:
         run, blocks = self.run, self.run.blocks
         out = np.zeros(self.n_blocks)
-        args = (blocks.seam, run.w, run.weight, blocks.truth, run.store())
+        args = (blocks.seam, blocks.data, run.w, run.weight, blocks.truth, run.store())
         call(_fill_slopes, blocks.kind, *args, run.work, out)
         return out
 

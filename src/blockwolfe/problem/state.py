@@ -25,7 +25,7 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.errors import InputError
-from blockwolfe.problem.blocks import Blocks, Seam
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.workers import Span, Workers, cut
 from blockwolfe.tasks.base import Corners
 
@@ -129,9 +129,10 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
-def _accumulate(span: Any, seam: Seam, weight: Any, truth: Corners, store: Store, v: Any) -> None:
+def _accumulate(
+    span: Any, add: Any, data: Any, weight: Any, truth: Corners, store: Store, v: Any
+) -> None:
     """V += sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
-    add, data = seam.features.add, seam.data
     for i in range(span[0], span[1]):
         begin, end = truth.start[i], truth.start[i + 1]
         part, value = truth.part[begin:end], truth.value[begin:end]
@@ -149,7 +150,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
     def share(span: Span, *_: Any) -> np.ndarray:
         v = np.zeros(blocks.n_features)
-        args = (span, blocks.seam, blocks.weight, blocks.truth, store, v)
+        args = (span, blocks.features.add, blocks.data, blocks.weight, blocks.truth, store, v)
         call(_accumulate, blocks.kind, *args)
         return v
 

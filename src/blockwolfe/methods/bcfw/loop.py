@@ -80,7 +80,15 @@ def _note_visit(rule: Any, block: Any, target: Any, run: Any, theta: Any) -> Any
 
 @jit
 def visit_blocks(
-    draws: Any, begin: int, rule: Any, seam: Any, scratch: Any, run: Any, work: Any, batch: Any
+    draws: Any,
+    begin: int,
+    rule: Any,
+    seam: Any,
+    data: Any,
+    scratch: Any,
+    run: Any,
+    work: Any,
+    batch: Any,
 ) -> int:
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
@@ -97,26 +105,26 @@ def visit_blocks(
         run.stopped_at[0] = i
         if not has_room(run.pool, stock, i, run.bound[i], rule.keeps_corners):
             return position
-        block = look_at(i, is_scored, seam, run, work)
+        block = look_at(i, is_scored, seam, data, run, work)
         ranks = rank_corners(stock, i, work.slot_theta) if is_ranked else (-1, -1, -1)
         target, length, ranks = find_target(
-            rule, block, ranks, position, seam, scratch, run, work, batch
+            rule, block, ranks, position, seam, data, scratch, run, work, batch
         )
         if target.size < 0:
             run.tally[FULL_BLOCK] = target.size == -2
             return position
         block = Block(i, block.weight, block.part, block.mean, length, block.score)
         gap = _note_visit(rule, block, target, run, work.slot_theta)
-        moves = take_step(rule, block, target, ranks, seam, scratch, run, work)
+        moves = take_step(rule, block, target, ranks, seam, data, scratch, run, work)
         for _ in range(rule.n_corrections if moves else 0):
-            block = look_at(i, False, seam, run, work)
+            block = look_at(i, False, seam, data, run, work)
             ranks = rank_corners(stock, i, work.slot_theta)
             row, low = ranks[0], ranks[2]
             slope = block.weight * (stock.height[row] - stock.height[low])
             if slope <= rule.correction_share * gap:
                 break
             again = Target(row, 0, stock.loss[row], stock.height[row], True)
-            take_step(rule, block, again, ranks, seam, scratch, run, work)
+            take_step(rule, block, again, ranks, seam, data, scratch, run, work)
         if rule.keeps_corners and not rule.keeps_idle:
             drop_idle(stock, i, run.tally[VISITS])
     return draws.block.shape[0]

@@ -147,7 +147,7 @@ class BlockEngine(Engine):
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         run, blocks = self.run, self.run.blocks
         rule = make_rule(run, self.method, source, self._hit_floor)
-        args = (rule, blocks.seam, run.scratch, run.view(), run.work, batch)
+        args = (rule, blocks.seam, blocks.data, run.scratch, run.view(), run.work, batch)
         return int(call(visit_blocks, blocks.kind, draws, begin, *args))
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:

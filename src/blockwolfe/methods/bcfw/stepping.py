@@ -35,12 +35,12 @@ __all__ = ["take_step"]
 
 @register_jitable
 def _length_of(
-    kind: Any, to: Any, away: Any, block: Any, seam: Any, scratch: Any, work: Any
+    kind: Any, to: Any, away: Any, block: Any, seam: Any, data: Any, scratch: Any, work: Any
 ) -> Any:
     """Lay out a direction; how many parts it changes, and |d|^2."""
     part = block.part[: block.length]
     size = lay_direction(kind, to, away, part, block.mean, work)
-    sqnorm = seam.features.sqnorm(seam.data, block.i, work.moved_part, work.delta, size, scratch)
+    sqnorm = seam.features.sqnorm(data, block.i, work.moved_part, work.delta, size, scratch)
     return size, block.weight * block.weight * sqnorm
 
 
@@ -65,6 +65,7 @@ def _best_kind(
     low: Any,
     block: Any,
     seam: Any,
+    data: Any,
     scratch: Any,
     run: Any,
     work: Any,
@@ -73,7 +74,7 @@ def _best_kind(
     away, alpha_away = _corner_at(run.stock, low), run.stock.weight[low]
     chosen, most = FORWARD, -1.0
     for kind in range(3):
-        _, sqnorm = _length_of(kind, to, away, block, seam, scratch, work)
+        _, sqnorm = _length_of(kind, to, away, block, seam, data, scratch, work)
         gamma = free_step(rule.lam, slopes[kind], sqnorm, longest_step(kind, alpha_away))
         gain = gamma * slopes[kind] - gamma * gamma * sqnorm / (2.0 * rule.lam)
         if gain > most:
@@ -83,7 +84,15 @@ def _best_kind(
 
 @register_jitable
 def _choose(
-    rule: Any, block: Any, row: Any, ranks: Any, seam: Any, scratch: Any, run: Any, work: Any
+    rule: Any,
+    block: Any,
+    row: Any,
+    ranks: Any,
+    seam: Any,
+    data: Any,
+    scratch: Any,
+    run: Any,
+    work: Any,
 ) -> Any:
     """Kind of the step, the row it moves to, and its slope."""
     stock, ell = run.stock, run.ell[block.i]
@@ -101,7 +110,7 @@ def _choose(
             return PAIRWISE, top, local
     elif rule.step == BEST_STEP:
         to = _corner_at(stock, row)
-        kind = _best_kind(rule, slopes, to, low, block, seam, scratch, run, work)
+        kind = _best_kind(rule, slopes, to, low, block, seam, data, scratch, run, work)
     return kind, row, slopes[kind]
 
 
@@ -120,6 +129,7 @@ def take_step(
     target: Any,
     ranks: Any,
     seam: Any,
+    data: Any,
     scratch: Any,
     run: Any,
     work: Any,
@@ -131,13 +141,13 @@ def take_step(
     to = (work.slot, work.value, 0, target.size)
     away, alpha_away, loss_away = to, 1.0, 0.0
     if row >= 0 and rule.step != FW_STEP:
-        kind, row, slope = _choose(rule, block, row, ranks, seam, scratch, run, work)
+        kind, row, slope = _choose(rule, block, row, ranks, seam, data, scratch, run, work)
         away, alpha_away, loss_away = _corner_at(stock, low), stock.weight[low], stock.loss[low]
     if row >= 0:
         to, loss = _corner_at(stock, row), stock.loss[row]
     if slope <= 0.0:
         return False
-    size, sqnorm = _length_of(kind, to, away, block, seam, scratch, work)
+    size, sqnorm = _length_of(kind, to, away, block, seam, data, scratch, work)
     gamma_max = longest_step(kind, alpha_away)
     gamma = free_step(rule.lam, slope, sqnorm, gamma_max)
     if not rule.has_line_search:
@@ -146,7 +156,7 @@ def take_step(
     n_moved = 0
     if rule.is_bounded:
         moved = (work.moved_part, work.delta, size, -weight / rule.lam)
-        n_moved = seam.features.spread(seam.data, i, moved, work.image, work.coordinate, work.move)
+        n_moved = seam.features.spread(data, i, moved, work.image, work.coordinate, work.move)
         if rule.is_exact_search and rule.has_line_search:
             scaled = slope / rule.lam
             gamma = bounded_step(run.box, work.coordinate, work.move, n_moved, scaled, gamma_max)
@@ -157,7 +167,7 @@ def take_step(
         clip_weights(run.box, work.coordinate, work.move, n_moved, gamma, run.w)
     else:
         step = -gamma * weight / rule.lam
-        seam.features.add(seam.data, i, work.moved_part, work.delta, size, step, run.w)
+        seam.features.add(data, i, work.moved_part, work.delta, size, step, run.w)
     run.longest[i] = max(run.longest[i], sqnorm)
     return True
 

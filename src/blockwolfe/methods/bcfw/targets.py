@@ -91,7 +91,7 @@ def _is_hit(rule: Any, block: Any, height: float, ell: float, gap: float) -> boo
 
 
 @register_jitable
-def look_at(i: Any, is_scored: Any, seam: Any, run: Any, work: Any) -> Any:
+def look_at(i: Any, is_scored: Any, seam: Any, data: Any, run: Any, work: Any) -> Any:
     """Scores of the block's parts at w, into work.slot_theta; `is_scored`: of all parts."""
     pool = run.pool
     start, length = pool.start[i], pool.length[i]
@@ -100,9 +100,9 @@ def look_at(i: Any, is_scored: Any, seam: Any, run: Any, work: Any) -> Any:
     theta = run.w if seam.is_identity else work.theta
     if not seam.is_identity:
         if is_scored:
-            seam.features.score(seam.data, i, run.w, theta)
+            seam.features.score(data, i, run.w, theta)
         else:
-            seam.features.peek(seam.data, i, run.w, part, length, theta)
+            seam.features.peek(data, i, run.w, part, length, theta)
     gather(theta, part, length, work.slot_theta)
     return Block(i, run.weight[i], part, mean, length, dot(work.slot_theta, mean, 0, length))
 
@@ -114,6 +114,7 @@ def find_target(
     ranks: Any,
     position: Any,
     seam: Any,
+    data: Any,
     scratch: Any,
     run: Any,
     work: Any,
@@ -132,14 +133,14 @@ def find_target(
     else:
         theta = run.w if seam.is_identity else work.theta
         if rule.source == FROM_CACHE_OR_ORACLE and not seam.is_identity:
-            seam.features.score(seam.data, i, run.w, theta)
-        size, loss, _ = seam.oracles.maximize(seam.data, i, theta, scratch, work.code, work.value)
+            seam.features.score(data, i, run.w, theta)
+        size, loss, _ = seam.oracles.maximize(data, i, theta, scratch, work.code, work.value)
     if size > room:
         return Target(-1, -1, 0.0, 0.0, False), length, ranks
-    size = unpack_corner(seam, i, work, size)
+    size = unpack_corner(seam, data, i, work, size)
     grown = place_corner(block.part, block.mean, length, work, size)
     if grown > length:
-        _read_new_parts(rule, block, grown, seam, run, work)
+        _read_new_parts(rule, block, grown, seam, data, run, work)
         run.pool.length[i] = grown
     height = loss + _score_corner(work, size)
     row = -1
@@ -152,10 +153,12 @@ def find_target(
 
 
 @register_jitable
-def _read_new_parts(rule: Any, block: Any, grown: Any, seam: Any, run: Any, work: Any) -> None:
+def _read_new_parts(
+    rule: Any, block: Any, grown: Any, seam: Any, data: Any, run: Any, work: Any
+) -> None:
     """Scores of the parts that a corner has brought."""
     i, length = block.i, block.length
     part, theta = block.part[length:], run.w if seam.is_identity else work.theta
     if rule.source == FROM_BATCH and not seam.is_identity:
-        seam.features.peek(seam.data, i, run.w, part, grown - length, theta)
+        seam.features.peek(data, i, run.w, part, grown - length, theta)
     gather(theta, part, grown - length, work.slot_theta[length:])
