@@ -1,4 +1,4 @@
-"""The certificate: the only place where a gap is computed (SPEC (1)-(3)).
+"""The certificate: the only place where a gap is computed (the mathematics, (1)-(3)).
 
     primal  P(w) = lam/2 |w|^2 + sum_i weight_i H_i(w)         w = v / lam, clipped to its bounds
     dual    D    = ell - |v|^2 / (2 lam)                       (or its form under bounds: `state`)

@@ -1,6 +1,7 @@
-"""The dual point: for every block the mean of its corners, free of lambda (SPEC (2)-(3)).
+"""The dual point: for every block the mean of its corners, free of lambda.
 
-With weights alpha_i(y) on the corners z(y) of block i and mean_i = sum_y alpha_i(y) z(y),
+In the terms of the mathematics, (2)-(3), with weights alpha_i(y) on the corners z(y) of block i
+and mean_i = sum_y alpha_i(y) z(y),
 
     V_i = weight_i F_i (truth_i - mean_i)        ell_i = weight_i sum_y alpha_i(y) L_i(y)
 
@@ -8,7 +9,7 @@ A block's mean is stored sparsely over the parts that its corners have used; the
 output's parts come first. Nothing of the length of w is ever kept per block. Methods with
 active sets also keep the corners themselves, so that a later run can go on from them.
 
-Under bounds (SPEC section 3)
+Under bounds (docs/mathematics.md)
 
     w = clip(v / lam, l, u)
     D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)
