@@ -47,10 +47,10 @@ def problems() -> dict[str, bw.Problem]:
 
 
 @jit
-def bare_oracle(n_blocks, seam, scratch, w, work):
+def bare_oracle(n_blocks, seam, data, scratch, w, work):
     for i in range(n_blocks):
-        seam.features.score(seam.data, i, w, work.theta)
-        seam.oracles.maximize(seam.data, i, work.theta, scratch, work.code, work.value)
+        seam.features.score(data, i, w, work.theta)
+        seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
 
 
 def engine_of(problem: bw.Problem) -> Engine:
@@ -128,7 +128,7 @@ def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, fl
     engine = engine_of(problem)
     for _ in range(warm_up):
         advance_one_pass(engine)
-    args = (n, blocks.seam, engine.run.scratch, engine.run.w, engine.run.work)
+    args = (n, blocks.seam, blocks.data, engine.run.scratch, engine.run.w, engine.run.work)
     call(bare_oracle, blocks.kind, *args)
     visit, oracle = [], []
     for _ in range(repetitions):

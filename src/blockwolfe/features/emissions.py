@@ -111,18 +111,18 @@ def score_positions(tokens: Tokens, layout: Layout, i: int, w: Any, theta: Any) 
     n_labels = layout.n_labels
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
     begin, end = tokens.offset[i], tokens.offset[i + 1]
+    grid = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
     for row in range(begin, end):
-        scores = theta[(row - begin) * n_labels : (row - begin + 1) * n_labels]
+        scores = grid[row - begin]
         for k in range(n_labels):
             scores[k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
         add_rows(w, indices, values, indptr[row], indptr[row + 1], scores, n_labels)
     if layout.first >= 0:
         for k in range(n_labels):
-            theta[k] += w[layout.first + k]
+            grid[0, k] += w[layout.first + k]
     if layout.last >= 0:
-        at = (end - begin - 1) * n_labels
         for k in range(n_labels):
-            theta[at + k] += w[layout.last + k]
+            grid[end - begin - 1, k] += w[layout.last + k]
 
 
 @jit(inline="always")

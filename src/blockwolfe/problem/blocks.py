@@ -21,11 +21,13 @@ __all__ = ["Blocks", "Seam", "Work", "make_blocks"]
 
 
 class Seam(NamedTuple):
-    """What the loop calls, the same for all threads; scratch is handed in besides."""
+    """What the loop calls; data and scratch are handed in besides.
+
+    (Data apart: Numba looks at functions slowly at every call, and at all that comes with them.)
+    """
 
     features: Features
     oracles: Oracles
-    data: Any
     is_coded: bool
     is_identity: bool
 
@@ -82,12 +84,13 @@ class Blocks(TaskBlocks):
         """What `compiled.call` takes: the types of the data, or None for interpreted blocks."""
         if not self.is_compiled:
             return None
-        return self.oracles.maximize._numba_type_, self.oracles.offered()
+        # (as a string, which is hashed once: types are hashed anew, and slowly, at every call)
+        return f"{self.oracles.maximize._numba_type_} {self.oracles.offered()}"
 
-    @property
+    @cached_property
     def seam(self) -> Seam:
-        """The functions and data that the loop takes."""
-        return Seam(self.features, self.oracles, self.data, self.is_coded, self.is_identity)
+        """The functions that the loop takes."""
+        return Seam(self.features, self.oracles, self.is_coded, self.is_identity)
 
     def first(self, n_blocks: int) -> Blocks:
         """The first few blocks, with their weights as they are."""

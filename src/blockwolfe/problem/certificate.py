@@ -1,4 +1,4 @@
-"""The certificate: the only place where a gap is computed (SPEC (1)-(3)).
+"""The certificate: the only place where a gap is computed (the mathematics, (1)-(3)).
 
     primal  P(w) = lam/2 |w|^2 + sum_i weight_i H_i(w)         w = v / lam, clipped to its bounds
     dual    D    = ell - |v|^2 / (2 lam)                       (or its form under bounds: `state`)
@@ -193,11 +193,11 @@ class Listed(NamedTuple):
 
 
 @register_jitable
-def unpack_corner(seam: Any, i: Any, work: Any, size: Any) -> Any:
+def unpack_corner(seam: Any, data: Any, i: Any, work: Any, size: Any) -> Any:
     """The output in (work.code, work.value) as (work.part, work.value); its number of parts."""
     if not seam.is_coded:
         return size  # (`work.part` is `work.code`)
-    size = seam.oracles.unpack(seam.data, i, work.code, size, work.part)
+    size = seam.oracles.unpack(data, i, work.code, size, work.part)
     for s in range(size):
         work.value[s] = 1.0
     return size
@@ -205,14 +205,22 @@ def unpack_corner(seam: Any, i: Any, work: Any, size: Any) -> Any:
 
 @jit
 def _sweep(
-    span: Any, order: Any, blocks: Any, seam: Seam, scratch: Any, store: Store, work: Work, out: Any
+    span: Any,
+    order: Any,
+    blocks: Any,
+    seam: Seam,
+    data: Any,
+    scratch: Any,
+    store: Store,
+    work: Work,
+    out: Any,
 ) -> int:
     """Hinge, gap and the size of their terms at positions span[0]:span[1] of the order.
 
     Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
     truth, weight, w, room = blocks
-    features, oracles, data = seam.features, seam.oracles, seam.data
+    features, oracles = seam.features, seam.oracles
     theta, seen = w if seam.is_identity else work.theta, work.slot_theta
     is_kept = out.code.shape[0] > 0
     for position in range(span[0], span[1]):
@@ -225,7 +233,7 @@ def _sweep(
         if is_kept:
             copy_corner(work.code, work.value, size, out.code, out.value, out.start[position])
         out.size[position] = size
-        n_parts = unpack_corner(seam, i, work, size)
+        n_parts = unpack_corner(seam, data, i, work, size)
         gather(theta, work.part, n_parts, seen)
         corner_score = dot(work.value, seen, 0, n_parts)
         begin, length = store.start[i], store.length[i]
@@ -325,7 +333,7 @@ def _fill(
     of_blocks = (blocks.truth, blocks.weight, *at)
 
     def fill(span: tuple[int, int], work: Work, scratch: Any) -> int:
-        args = (order, of_blocks, blocks.seam, scratch, store, work, out)
+        args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
         return int(call(_sweep, blocks.kind, span, *args))
 
     if workers is not None and workers.has_threads:
@@ -360,16 +368,16 @@ def listed(blocks: Blocks, answers: Answers) -> Listed:
     start, size = starts(blocks.part_size), np.zeros(len(blocks), dtype=np.int64)
     part = np.zeros(int(blocks.part_size.sum()), dtype=np.int32)
     out = Listed(start, size, part, np.ones(len(part)), answers.loss)
-    call(_unpack_all, blocks.kind, blocks.seam, answers, out)
+    call(_unpack_all, blocks.kind, blocks.oracles.unpack, blocks.data, answers, out)
     return out
 
 
 @jit
-def _unpack_all(seam: Seam, answers: Answers, out: Listed) -> None:
+def _unpack_all(unpack: Any, data: Any, answers: Answers, out: Listed) -> None:
     for i in range(out.size.shape[0]):
         code = answers.code[answers.start[i] : answers.start[i] + answers.size[i]]
         part = out.part[out.start[i] :]
-        out.size[i] = seam.oracles.unpack(seam.data, i, code, answers.size[i], part)
+        out.size[i] = unpack(data, i, code, answers.size[i], part)
 
 
 def broken_oracle(i: int, max_size: int) -> OracleError:
@@ -399,7 +407,7 @@ def prepare(blocks: Blocks, store: Store, work: Work, scratch: Any) -> None:
     none = np.zeros(0, dtype=np.int64)
     of_blocks = (blocks.truth, blocks.weight, rebuild_v(blocks, store), blocks.corner_size)
     out = _room_for_answers(blocks, none, keep=False)
-    args = (none, of_blocks, blocks.seam, scratch, store, work, out)
+    args = (none, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
     call(_sweep, blocks.kind, (0, 0), *args)
 
 

@@ -1,6 +1,7 @@
-"""The dual point: for every block the mean of its corners, free of lambda (SPEC (2)-(3)).
+"""The dual point: for every block the mean of its corners, free of lambda.
 
-With weights alpha_i(y) on the corners z(y) of block i and mean_i = sum_y alpha_i(y) z(y),
+In the terms of the mathematics, (2)-(3), with weights alpha_i(y) on the corners z(y) of block i
+and mean_i = sum_y alpha_i(y) z(y),
 
     V_i = weight_i F_i (truth_i - mean_i)        ell_i = weight_i sum_y alpha_i(y) L_i(y)
 
@@ -8,7 +9,7 @@ A block's mean is stored sparsely over the parts that its corners have used; the
 output's parts come first. Nothing of the length of w is ever kept per block. Methods with
 active sets also keep the corners themselves, so that a later run can go on from them.
 
-Under bounds (SPEC section 3)
+Under bounds (docs/mathematics.md)
 
     w = clip(v / lam, l, u)
     D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)
@@ -25,7 +26,7 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.errors import InputError
-from blockwolfe.problem.blocks import Blocks, Seam
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.workers import Span, Workers, cut
 from blockwolfe.tasks.base import Corners
 
@@ -131,9 +132,10 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
-def _accumulate(span: Any, seam: Seam, weight: Any, truth: Corners, store: Store, v: Any) -> None:
+def _accumulate(
+    span: Any, add: Any, data: Any, weight: Any, truth: Corners, store: Store, v: Any
+) -> None:
     """V += sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
-    add, data = seam.features.add, seam.data
     for i in range(span[0], span[1]):
         begin, end = truth.start[i], truth.start[i + 1]
         part, value = truth.part[begin:end], truth.value[begin:end]
@@ -151,7 +153,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
     def share(span: Span, *_: Any) -> np.ndarray:
         v = np.zeros(blocks.n_features)
-        args = (span, blocks.seam, blocks.weight, blocks.truth, store, v)
+        args = (span, blocks.features.add, blocks.data, blocks.weight, blocks.truth, store, v)
         call(_accumulate, blocks.kind, *args)
         return v
 

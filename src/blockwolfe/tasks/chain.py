@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
@@ -144,7 +145,7 @@ def _bare_positions(features: list[Any]) -> Tokens:
     length = [n_positions(x, f"X[{i}]") for i, x in enumerate(features)]
     if 0 in length:
         raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
-    offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    offset = offsets(length)
     nothing = np.zeros(0)
     return Tokens(
         np.zeros(offset[-1] + 1, dtype=np.int64), nothing.astype(np.int32), nothing, offset

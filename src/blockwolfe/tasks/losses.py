@@ -5,7 +5,6 @@ L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero dia
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
+from blockwolfe.base.checks import is_real
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.tasks.reading.labels import encode, find
 
@@ -159,7 +159,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, labels: np.ndarray) ->
     if unknown:
         raise OptionError(f"class_weight has the label {unknown[0]!r}, which is not among {known}.")
     for label, cost in class_weight.items():
-        if isinstance(cost, bool) or not isinstance(cost, numbers.Real):
+        if not is_real(cost):
             raise OptionError(f"class_weight of {label!r} is {cost!r}; expected a number >= 0.")
     weight = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not np.isfinite(weight).all() or (weight < 0).any():

@@ -1,4 +1,4 @@
-"""Slack rescaling (SPEC 1): the margin is one for every output, and misses cost their loss.
+"""Slack rescaling: the margin is one for every output, and misses cost their loss.
 
     H_i(y; w) = L_i(y) (1 - <w, psi_i(y)>),    psi_i(y) = phi(x_i, y_i) - phi(x_i, y)
 

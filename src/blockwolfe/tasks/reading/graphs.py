@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.data.graphs import Graph
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
@@ -63,7 +64,7 @@ def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:
         check_ends(x.edges, n_positions(x.nodes, f"X[{i}].nodes"), f"X[{i}].edges")
         for i, x in enumerate(X)
     ]
-    offset = np.concatenate([[0], np.cumsum([len(e) for e in ends])]).astype(np.int64)
+    offset = offsets([len(e) for e in ends])
     return np.concatenate(ends), offset
 
 

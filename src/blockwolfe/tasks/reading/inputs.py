@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from blockwolfe.base.ragged import offsets, starts
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 
@@ -217,7 +218,7 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
     everything compiled anew). `unit` is what an error calls a row.
     """
     check_sparse(matrix)
-    offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    offset = offsets(length)
     values = matrix.data.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
         entry = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -261,7 +262,7 @@ def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
 
 def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:
     n_values = np.array([row.nnz for row in rows])
-    shift = np.repeat(np.cumsum(n_values) - n_values, [row.shape[0] for row in rows])
+    shift = np.repeat(starts(n_values), [row.shape[0] for row in rows])
     ends = np.concatenate([row.indptr[1:] for row in rows]) + shift
     matrix = sp.csr_array(
         (

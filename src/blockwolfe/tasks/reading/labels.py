@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_integer
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = ["encode", "find", "find_classes", "flatten", "given_classes"]
@@ -22,8 +24,7 @@ def find_classes(flat: np.ndarray, n_labels: Any, labels: Any) -> np.ndarray:
             raise OptionError(f"n_labels={n_labels} but {len(classes)} labels are given; give one.")
         return classes
     if n_labels is not None:
-        if isinstance(n_labels, bool) or not isinstance(n_labels, numbers.Integral) or n_labels < 1:
-            raise OptionError(f"n_labels={n_labels!r} must be an integer >= 1.")
+        check_integer("n_labels", n_labels, 1)
         return np.arange(int(n_labels))
     return np.unique(flat)
 
@@ -58,7 +59,7 @@ def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
             f"Y[{i}] has labels like {arrays[i][0].item()!r} and Y[0] like "
             f"{arrays[0][0].item()!r}; labels must be all strings or all integers."
         )
-    offset = np.concatenate([[0], np.cumsum([len(array) for array in arrays])]).astype(np.int64)
+    offset = offsets([len(array) for array in arrays])
     return np.concatenate(arrays), offset
 
 
