@@ -144,6 +144,9 @@ class BlockEngine(DualEngine):
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         blocks, point = self.blocks, self.point
         sizes = (blocks.weight, blocks.corner_size, blocks.part_size, point.code_size)
+        if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
+            size = blocks.corner_size.copy()
+            sizes = (blocks.weight, size, size, size)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.scratch)
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
         args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
