@@ -121,7 +121,7 @@ def _rank(
     return mean, magnitude, best, top, low
 
 
-@jit(fastmath={"contract", "reassoc"})
+@jit
 def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
     """<theta, mean>, and the size of the terms it is made of."""
     total, magnitude = 0.0, 0.0
