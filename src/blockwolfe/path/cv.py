@@ -216,7 +216,7 @@ class StructuredSVMCV(StructuredSVM):
         return np.geomspace(highest, lowest, self.n_lams)
 
     def _choose(self) -> int:
-        """The largest lambda of the best mean score, or of one that cannot be told from it."""
+        """The largest lambda of the best mean score, or of one that is as good within its error."""
         scores = LambdaScores(self.lams_, self.scores_)
         best = int(np.argmax(scores.mean))
         if not self.one_standard_error or scores.n_folds < 2:
