@@ -83,7 +83,7 @@ class Tokens(NamedTuple):
 def add_rows(
     w: Any, index: Any, value: Any, begin: int, end: int, scores: Any, n_labels: int
 ) -> None:
-    """Add to scores: sum_e value[e] * (weights of feature index[e], a label each), four at a time."""
+    """Add sum_e value[e] * (weights of feature index[e], by label) to scores, four at a time."""
     e = begin
     while e + 4 <= end:
         x0, x1, x2, x3 = value[e], value[e + 1], value[e + 2], value[e + 3]
