@@ -46,7 +46,7 @@ class StructuredSVMCV(StructuredSVM):
     eps : the gap at every lambda of the folds' paths (or grids).
     cv : number of folds, drawn at random; a splitter of scikit-learn; or (train, test) index pairs.
     one_standard_error : take the largest lambda whose score is within one standard error of the
-        best: a simpler model that is as good as can be told.
+        best: a simpler model that is as good within the error.
     n_jobs : folds solved at the same time, and cores for the final fit.
 
     Other parameters are those of `StructuredSVM`, for the final fit.
