@@ -26,7 +26,7 @@ def register_task(task_class: _Class) -> _Class:
     True
     """
     if not isinstance(task_class, type):
-        raise InputError(f"{task_class!r} is not a class; register the class of a task.")
+        raise InputError(f"{task_class!r} is no class; register the class of a task.")
     name = task_class.__name__
     other = _KNOWN.get(name, task_class)
     if (other.__module__, other.__qualname__) != (task_class.__module__, task_class.__qualname__):
