@@ -15,7 +15,7 @@ import blockwolfe as bw
 
 ROOT = Path(bw.__file__).parent
 
-# Data flows one way; see docs/decisions.md for the order.
+# Data flows one way; docs/layout.md has the picture.
 LAYERS = [
     ["errors"],
     ["base"],
@@ -37,15 +37,15 @@ LAYERS = [
     ["__init__"],
     ["cli", "__main__"],
 ]
-RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+RANK = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 
 
-def room_of(path):
+def layer_of(path):
     relative = path.relative_to(ROOT)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
-def imported_rooms(path):
+def imported_layers(path):
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
         if isinstance(node, ast.Import):
@@ -64,10 +64,10 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_left(path):
-    own = room_of(path)
+    own = layer_of(path)
     assert own in RANK, f"{own} has no place in the order of layers"
-    for room in imported_rooms(path):
-        assert RANK[room] <= RANK[own], f"{path.name} ({own}) imports from {room}, to its right"
+    for layer in imported_layers(path):
+        assert RANK[layer] <= RANK[own], f"{path.name} ({own}) imports from {layer}, to its right"
 
 
 def module_of(path):

@@ -121,7 +121,7 @@ _silenced: list[bool] = []  # what each open `silent_compilation` asks for
 
 @contextmanager
 def silent_compilation(is_silent: bool = True) -> Iterator[None]:
-    """Say nothing of compiling in here; with False as ever.
+    """Print nothing about compiling inside this block; with False, print as usual.
 
     >>> with silent_compilation(), announced_compilation("nothing"):
     ...     pass
@@ -179,7 +179,7 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
 
 
 def _uninterrupted(function: Any, args: tuple[Any, ...]) -> Any:
-    """Call with Ctrl-C held back to the end: Numba's own unpacking of arguments cannot bear it."""
+    """Call with Ctrl-C held back to the end: Numba's unpacking of arguments does not survive it."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         return function(*args)

@@ -40,7 +40,7 @@ def compare(
     held_out: Any = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Run several methods on one problem and tell when each certified which gap.
+    """Run several methods on one problem, and show when each certified which gap.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def compare(
     tol : certified gap at which a run ends; by default the smallest target.
     targets : gaps of which the table says when they were first certified.
     held_out : (X, Y) on which the mean task loss is traced; its cost is not counted.
-    verbose : 1 tells of every run as it ends, 2 also shows its progress.
+    verbose : 1 prints a line for every run as it ends, 2 also shows its progress.
 
     Compilation is not counted: each method makes an unmeasured pass first. Methods take turns
     within each seed, so that a machine that slows down slows all of them. Ctrl-C ends the run

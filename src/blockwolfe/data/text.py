@@ -13,7 +13,7 @@ __all__ = ["shortened", "text_lines", "unpack", "unpacked"]
 
 
 def unpacked(path: Path) -> bytes:
-    """The content of a file, gzip or plain; told by its first bytes and not by its name.
+    """The content of a file, gzip or plain; recognised by its first bytes, not by its name.
 
     A server may send a ``.gz`` file with ``Content-Encoding: gzip``, which leaves plain
     text under the name of the packed file.

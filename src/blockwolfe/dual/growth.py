@@ -223,7 +223,7 @@ def stock_bytes(n_blocks: int, n_rows: int, n_entries: int, per_entry: int) -> i
 def _laid_out(
     stock: Stock, rows: np.ndarray, n_rows: np.ndarray, capacity: np.ndarray, n_entries: int
 ) -> Stock:
-    """The given rows, `n_rows` of each block, in rooms of `capacity`; their entries packed."""
+    """The given rows, `n_rows` of each block, with space for `capacity`; their entries packed."""
     start, size = starts(capacity), stock.size[rows]
     target, taken, used = entries(start, n_rows), entries(stock.begin[rows], size), int(size.sum())
 

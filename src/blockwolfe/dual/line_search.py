@@ -1,4 +1,6 @@
-"""Exact line searches along a direction d of v, with s = change of ell minus <w, d> (SPEC (4)).
+"""Exact line searches along a direction d of v (the mathematics, (4)).
+
+The slope of the dual at the beginning is s = change of ell minus <w, d>.
 
 Without bounds the dual is one quadratic along the line, and
 
@@ -95,7 +97,7 @@ def bounded_step(
 
 @jit
 def clip_weights(box: Any, index: Any, move: Any, size: int, gamma: float, w: Any) -> None:
-    """Raw += gamma move; w = clip(raw, l, u), at the coordinates of the move."""
+    """Add gamma move to raw, and set w = clip(raw, l, u), at the coordinates of the move."""
     lower, upper, raw = box
     for k in range(size):
         j = index[k]

@@ -132,7 +132,7 @@ class DualPoint:
 
     @property
     def v(self) -> np.ndarray:
-        """V as the steps have left it, not rebuilt."""
+        """The vector v as the steps have left it, not rebuilt."""
         return self.lam * (self.arrays.box.raw if self.blocks.is_bounded else self.arrays.w)
 
     def dual(self) -> float:
@@ -209,7 +209,7 @@ class DualPoint:
         return lists, at, size
 
     def rebuild(self, workers: Workers | None = None) -> None:
-        """V from the blocks, free of accumulated rounding."""
+        """Rebuild v from the blocks, free of accumulated rounding."""
         self.put(rebuild_v(self.blocks, self.store(), workers))
 
     def n_active(self) -> float:

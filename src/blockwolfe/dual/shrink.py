@@ -1,7 +1,7 @@
 """A smaller lambda at the same w (the mathematics, "The path").
 
 Every alpha_i(y) of a wrong output is scaled by rho, and what is left goes to the true output.
-V and ell scale by rho, so that w = v / lam is the same at rho lam, and
+V_i and ell_i scale by rho, so that w = v / lam is the same at rho lam, and
 
     g_i(rho lam) = g_i + (1 - rho) (ell_i - <w, V_i>) = rho g_i + (1 - rho) weight_i H_i
 
@@ -74,7 +74,7 @@ def shrink(
 ) -> None:
     """Take a dual point to rho times its lambda.
 
-    Gap estimates are the business of the caller, who knows how they were made.
+    Gap estimates are left to the caller, who knows how they were made.
     """
     if point.keeps_corners:
         truth = _stored_truth(point)

@@ -11,7 +11,7 @@ Nodes and edges have rows of features, and a part pairs the features of its row 
     w = node weights (n_node_features x n_node_labels) | edge weights (likewise)
 
 Cuts and trees of any kind, matchings (links are the edges), parses (arcs are) and sets of labels
-are all such graphs; what may be chosen together is the business of the structure, not of this file.
+are all such graphs. Which parts may be chosen together is known to the structure, not here.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def score_parts(columns: Columns, i: int, w: Any, part: Any, size: int, theta: A
 def add_parts(
     columns: Columns, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    """Out += coefficient F delta."""
+    """Add coefficient F delta to `out`."""
     of_edges = out[columns.edge_base :]
     for s in range(size):
         is_edge, row, label = _row_of(columns, i, part[s])

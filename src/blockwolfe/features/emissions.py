@@ -83,7 +83,7 @@ class Tokens(NamedTuple):
 def add_rows(
     w: Any, index: Any, value: Any, begin: int, end: int, scores: Any, n_labels: int
 ) -> None:
-    """Scores += sum_e value[e] * (weights of feature index[e], a label each), four at a time."""
+    """Add sum_e value[e] * (weights of feature index[e], by label) to scores, four at a time."""
     e = begin
     while e + 4 <= end:
         x0, x1, x2, x3 = value[e], value[e + 1], value[e + 2], value[e + 3]
@@ -185,7 +185,7 @@ def add_parts(
     coefficient: float,
     out: Any,
 ) -> None:
-    """Out += coefficient F delta, part by part.
+    """Add coefficient F delta to `out`, part by part.
 
     Arrays are taken out of their tuples before the loop: inside it each access would count
     references, which costs more than the additions. Unsigned indices need no test for < 0.

@@ -73,7 +73,7 @@ class Method(Choice, ABC):
         return bool(getattr(self, "averaging", False))
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse, before any work, options that this problem leaves no room for."""
+        """Refuse, before any work, options that cannot work on this problem."""
         return
 
     @abstractmethod
@@ -82,7 +82,13 @@ class Method(Choice, ABC):
 
 
 class Engine(ABC):
-    """A method at work on one problem, at one lambda at a time."""
+    """A method at work on one problem, at one lambda at a time.
+
+    Most of it has defaults; what every engine must define:
+
+    >>> sorted(Engine.__abstractmethods__)
+    ['advance', 'certify', 'counts', 'restore', 'to_save', 'w']
+    """
 
     method: Method  # as chosen; an automatic one says here what it uses
     is_free_to_certify: ClassVar[bool] = False  # whether every pass ends with a certificate anyway

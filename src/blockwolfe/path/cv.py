@@ -46,7 +46,7 @@ class StructuredSVMCV(StructuredSVM):
     eps : the gap at every lambda of the folds' paths (or grids).
     cv : number of folds, drawn at random; a splitter of scikit-learn; or (train, test) index pairs.
     one_standard_error : take the largest lambda whose score is within one standard error of the
-        best: a simpler model that is as good as can be told.
+        best: a simpler model that is as good within the error.
     n_jobs : folds solved at the same time, and cores for the final fit.
 
     Other parameters are those of `StructuredSVM`, for the final fit.
@@ -216,7 +216,7 @@ class StructuredSVMCV(StructuredSVM):
         return np.geomspace(highest, lowest, self.n_lams)
 
     def _choose(self) -> int:
-        """The largest lambda of the best mean score, or of one that cannot be told from it."""
+        """The largest lambda of the best mean score, or of one that is as good within its error."""
         scores = LambdaScores(self.lams_, self.scores_)
         best = int(np.argmax(scores.mean))
         if not self.one_standard_error or scores.n_folds < 2:

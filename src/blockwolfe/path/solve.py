@@ -52,7 +52,7 @@ def solve_path(
     method : as in `solve`; any block method without averaging, or "fw".
     kappa : each breakpoint is solved to a gap of kappa eps, in (0, 1). By default 0.9, and 0.7
         for the heuristic path.
-    exact : False makes no full passes to certify a breakpoint and goes by estimates: cheaper,
+    exact : False makes no full passes to certify a breakpoint and uses estimates: cheaper,
         but nothing is certified.
     lam_max : where to begin; needed only under bounds that are not 0 or infinite. By default the
         first breakpoint comes from a closed form, and every larger lambda is served too.

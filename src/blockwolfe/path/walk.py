@@ -1,6 +1,6 @@
 """The walk over lambdas: a goal that solves at one, keeps its w, and goes on to a smaller one.
 
-From one breakpoint to the next w stays, and the gap grows as the mathematics, (5), foretells.
+From one breakpoint to the next w stays, and the gap grows as in the mathematics, (5).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Walk(Goal[Path]):
         return self._has_begun
 
     def begin(self, driver: Driver[Path]) -> Status | None:
-        """Where the path begins: where it was told to, or at the first breakpoint."""
+        """Where the path begins: at `lam_max`, or at the first breakpoint."""
         if self._lam_max is None:
             lam, self.path.start = self._engine.begin_at_loss(driver.limits.tol)
             if self.path.states is not None:

@@ -45,10 +45,10 @@ ROUNDING = 1e-9
 class Certificate:
     """Primal, dual and gap of one dual point at one lambda, from one full pass.
 
-    `exact` tells that every oracle call of the pass was exact. `slack` is the part of `primal` and
-    `gap` that is owed to the bounds of an approximate oracle: 0 when exact, NaN when it has no
-    bounds or was caught giving less than a known output. `valid` tells the two apart: the numbers
-    are bounds, or (neither exact nor with bounds) only estimates.
+    `exact` says that every oracle call of the pass was exact. `slack` is the part of `primal` and
+    `gap` that is due to the bounds of an approximate oracle: 0 when exact, NaN when it has no
+    bounds or was caught giving less than a known output. `valid` says whether the numbers are
+    bounds; if they are neither exact nor bounded, they are only estimates.
     `resolution` is the size of rounding errors in the numbers: a smaller gap is noise.
 
     >>> import blockwolfe as bw

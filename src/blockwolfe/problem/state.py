@@ -135,7 +135,7 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 def _accumulate(
     span: Any, add: Any, data: Any, weight: Any, truth: Corners, store: Store, v: Any
 ) -> None:
-    """V += sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
+    """Add to v: sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
     for i in range(span[0], span[1]):
         begin, end = truth.start[i], truth.start[i + 1]
         part, value = truth.part[begin:end], truth.value[begin:end]
@@ -146,7 +146,7 @@ def _accumulate(
 
 
 def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> np.ndarray:
-    """V = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding.
+    """Compute v = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding.
 
     Summed in the same few shares whether or not threads share the work: to the same bits.
     """
@@ -166,7 +166,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
-    """W = clip(v / lam, l, u)."""
+    """The weights w = clip(v / lam, l, u)."""
     w = v / lam
     return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
 

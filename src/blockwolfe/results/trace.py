@@ -27,7 +27,7 @@ _SHOWN_ROWS = 6
 class TraceRow:
     """One row; numbers that were not measured at that point are NaN.
 
-    `primal` and `gap` appear only in rows of a full certificate pass (`exact` tells whether the
+    `primal` and `gap` appear only in rows of a full certificate pass (`exact` says whether the
     oracle was exact in it, `slack` how much of the gap its bounds leave). `oracle_calls` counts
     calls made for steps, `certificate_calls` those of certificate passes. `oracle_seconds` is an
     estimate: all calls, each taken to cost as much as the mean call of the last certificate pass.

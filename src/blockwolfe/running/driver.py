@@ -222,7 +222,7 @@ class Driver(Generic[Outcome]):
         return limit is None or self._calls() + needed <= limit
 
     def _only_hits(self) -> bool:
-        """Whether a cache lives on its hits, with no calls left for the full pass that is due."""
+        """Whether a cache has only hits, with no calls left for the full pass that is due."""
         since = self._work_since_certificate()
         return since >= 2 * self.method.full_pass_every and not self._can_afford_certificate()
 

@@ -102,7 +102,7 @@ class Solve(Goal[Result]):
         return self._ending(driver)
 
     def after_pass(self, driver: Driver[Result]) -> Status | None:
-        """A row more, told to the callbacks."""
+        """One more row, shown to the callbacks."""
         row = self._row(driver)
         self.trace.append(row)
         stops = self._tell(driver, row)

@@ -47,11 +47,11 @@ def solve(
         those of certificates, and the last n are kept for the final one; so is time for it.
     start : a `State` of the same problem (`result.last_state`) to go on from, at any lambda.
     random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a slow Python
-        oracle not to the bit: how many are called at a time goes by the clock).
+        oracle not to the bit: how many are called at a time depends on the clock).
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
     targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate
-        reaches the next of them, so that one run tells the time to each.
+        reaches the next of them, so that one run shows the time to each.
     n_jobs : cores for full passes and expensive oracles; -1 for all. It does not change
         certificates of compiled tasks, and Python tasks run in processes.
     checkpoint : a `Checkpoint(path, every=60)`: the run is written to a file every so many

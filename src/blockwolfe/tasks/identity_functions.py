@@ -20,7 +20,7 @@ class NoScratch(NamedTuple):
 
 @jit
 def score(data: Any, i: int, w: Any, theta: Any) -> None:
-    """Theta is w: solvers pass w itself, and need no copy."""
+    """Copy w into theta; solvers pass w itself, and need no copy."""
     for p in range(w.shape[0]):
         theta[p] = w[p]
 
@@ -43,7 +43,7 @@ def sqnorm(data: Any, i: int, part: Any, delta: Any, size: int, scratch: Any) ->
 
 @jit
 def add(data: Any, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any) -> None:
-    """Out += coefficient * delta at the parts' own places."""
+    """Add coefficient * delta to `out`, at the places of the parts."""
     for s in range(size):
         out[part[s]] += coefficient * delta[s]
 

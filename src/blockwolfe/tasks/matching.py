@@ -65,7 +65,7 @@ class Matching(PartTask):
     miss_cost, wrong_cost, possible_cost : of a true link that is missed, of a link that is
         neither sure nor possible, of one that is only possible.
     normalize : whether the loss is divided by the number of true links.
-    project_truth : what becomes of true links beyond the capacities. False refuses them; True
+    project_truth : what to do with true links beyond the capacities. False refuses them; True
         keeps a largest feasible set of them as true and treats the others as possible.
     bias : a constant feature of every link (regularised like the others).
 

@@ -69,7 +69,7 @@ class PartScratch(NamedTuple):
 
 @jit
 def score(data: PartData, i: int, w: Any, theta: Any) -> None:
-    """Theta of every part."""
+    """The scores theta of every part."""
     cols.score(data.columns, i, w, theta)
 
 
@@ -118,13 +118,13 @@ def sqnorm(data: PartData, i: int, part: Any, delta: Any, size: int, scratch: Pa
 def add(
     data: PartData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    """Out += coefficient F delta."""
+    """Add coefficient F delta to `out`."""
     cols.add_parts(data.columns, i, part, delta, size, coefficient, out)
 
 
 @jit
 def spread(data: PartData, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
-    """Coefficient F delta as pairs: formed in `image`, then taken out of it."""
+    """Pairs that make up coefficient F delta: formed in `image`, then taken out of it."""
     part, delta, size, coefficient = moved
     cols.add_parts(data.columns, i, part, delta, size, coefficient, image)
     return int(cols.take_out(data.columns, i, (part, size), image, index, value))

@@ -27,7 +27,7 @@ __all__ = ["Pose"]
 
 
 class Pose(Learned, BaseEstimator):
-    """Positions of joints on a pixel grid, tied by a tree of arcs that give way like springs.
+    """Positions of joints on a pixel grid, connected by a tree of arcs that act like springs.
 
     X is a list of score maps, (n_joints, height, width), or (n_joints, n_channels, height, width)
     for several maps per joint; they are kept in single precision. Y is a list of (n_joints, 2)

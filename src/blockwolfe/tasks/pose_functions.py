@@ -221,6 +221,6 @@ def find_all(data: PoseData, w: Any, scratch: PoseScratch, out: Any) -> None:
 
 @jit
 def write_all(data: PoseData, poses: Any, part: Any, value: Any) -> None:
-    """Phi of a given pose of every image, a row each."""
+    """The features phi of a given pose of every image, a row each."""
     for i in range(poses.shape[0]):
         write_phi(data, i, poses[i], part[i], value[i])

@@ -106,7 +106,7 @@ class Program(Learned, BaseEstimator):
     ----------
     task_loss : "hamming" (the share of wrong variables), `Hamming(normalize=False)` for their
         number, or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]; `class_weight={1: 2.0}` makes
-        misses twice as dear.
+        misses twice as expensive.
 
     >>> import blockwolfe as bw
     >>> X = [ProgramInput([[1.0], [2.0], [3.0]], A=[[1, 1, 1]], b=[2])]  # at most two of three

@@ -15,8 +15,8 @@ _KNOWN: dict[str, type[Any]] = {}
 def register_task(task_class: _Class) -> _Class:
     """Make a class of tasks known by its name; also as a decorator. Returns the class.
 
-    A class that was defined again (in a notebook, say) takes the place of its former self; a
-    name that another class has is refused.
+    A class that was defined again (in a notebook, say) replaces its earlier version; a name
+    that another class has is refused.
 
     >>> import blockwolfe as bw
     >>> @bw.tasks.register

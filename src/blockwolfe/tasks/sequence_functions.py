@@ -46,7 +46,7 @@ class SequenceScratch(NamedTuple):
 
 @jit(fastmath={"contract"})
 def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
-    """Theta of every position and label, and of every transition."""
+    """The scores theta of every position and label, and of every transition."""
     layout = data.layout
     emissions.score_positions(data.tokens, layout, i, w, theta)
     if layout.transition >= 0:
@@ -208,13 +208,13 @@ def _drain(tokens: Tokens, layout: Layout, i: int, buffer: Any) -> float:
 def add(
     data: SequenceData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    """Out += coefficient F delta."""
+    """Add coefficient F delta to `out`."""
     emissions.add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
 @jit
 def spread(data: SequenceData, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
-    """Coefficient F delta as pairs: formed in `image`, then taken out of it."""
+    """Pairs that make up coefficient F delta: formed in `image`, then taken out of it."""
     part, delta, size, coefficient = moved
     tokens, layout = data.tokens, data.layout
     emissions.add_parts(tokens, layout, i, part, delta, size, coefficient, image)

@@ -113,7 +113,7 @@ class SlackRescaling(Learned, BaseEstimator):
 
     @property
     def n_features(self) -> Any:
-        """Length of w, where the task tells it."""
+        """Length of w, where the task has it."""
         return self._inner.n_features
 
     @property

@@ -33,7 +33,7 @@ def load_lsp(
 
     The joints are real; the pictures are not here, so the maps that X holds are made up around the
     true joints, with the errors of a detector (see `appearance_maps`): figures measured on them
-    say how well structure mends such errors, not how well anyone reads pictures.
+    say how well structure corrects such errors, not how well anyone reads pictures.
 
     X has score maps (14, size, size), Y the joints (14, 2) as columns and rows of the grid. All
     people have about the same body length: head, trunk, thigh and shank, mean of both sides.

@@ -28,7 +28,7 @@ def load_snakes(
     """Pictures of 4..10 by 4..11 pixels with a snake of ten pixels each, on 4-connected grids.
 
     A pixel has 30 features: the colour (one of five, or outside the picture) of itself and of its
-    four neighbours. The colour of a pixel of the snake tells where the snake goes next.
+    four neighbours. The colour of a pixel of the snake shows where the snake goes next.
 
     split : "train" (200 pictures) or "test" (100 pictures).
     data_home : folder that holds ``snakes/snakes.npz``; by default the environment variable

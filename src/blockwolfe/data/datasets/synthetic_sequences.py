@@ -33,7 +33,7 @@ def digit_strings(
 
     The digits are the 8 x 8 images that come with scikit-learn. From one digit to the next
     the step is +1 or +3 modulo 10, equally often; one digit in ten is drawn at random
-    instead. So a digit that is hard to read can be told from its neighbours.
+    instead. So a digit that is hard to read can be inferred from its neighbours.
 
     length : one number, or the least and the greatest.
     random_state : seed; the same seed gives the same strings.

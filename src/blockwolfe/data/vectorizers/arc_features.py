@@ -36,7 +36,7 @@ def _mix(key: Any, symbol: Any) -> Any:
 
 @jit(inline="always")
 def _see(keys: Any, n: int, key: Any) -> int:
-    """Add a key of template n (the templates are told apart by their number)."""
+    """Add a key of template n (the number distinguishes the templates)."""
     keys[n] = _mix(key, np.uint64(n + 1) * _PRIME)
     return n + 1
 

@@ -18,7 +18,7 @@ __all__ = ["Adaptive", "Cyclic", "GapSampling", "MaxGap", "Permutation", "Sampli
 class Sampling(Choice):
     """Base of the sampling rules: `order(n_blocks, rng)` gives the blocks of one pass.
 
-    A rule that goes by the gap estimates has ``needs_gaps = True`` and `order_by_gaps` as well.
+    A rule that uses the gap estimates has ``needs_gaps = True`` and defines `order_by_gaps` too.
 
     >>> Cyclic().order(3, np.random.default_rng(0))
     array([0, 1, 2])
