@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +36,8 @@ def _read_config(context: typer.Context, path: str | None) -> str | None:
     """Take defaults from a TOML file: keys at its top, or in a table named as the command."""
     if path is None:
         return None
+    import tomllib  # (which the help does not need)
+
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

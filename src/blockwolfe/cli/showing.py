@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -59,6 +58,8 @@ def plain(value: Any) -> Any:
 def show(as_json: bool, numbers: dict[str, Any], *shown: Any) -> None:
     """Print `numbers` as JSON, or else what is `shown`."""
     if as_json:
+        import json
+
         print(json.dumps(plain(numbers), ensure_ascii=False))
         return
     from rich.console import Console
