@@ -83,7 +83,14 @@ class Method(Choice, ABC):
 
 
 class Engine(ABC):
-    """A method at work on one problem, at one lambda at a time."""
+    """A method at work on one problem, at one lambda at a time.
+
+    The driver asks it to `advance` and to `certify`, and for its weights and counts. Engines
+    without a dual point have most of it from `PrimalEngine`.
+
+    >>> sorted(Engine.__abstractmethods__)
+    ['advance', 'certify', 'counts', 'restore', 'to_save', 'w']
+    """
 
     method: Method  # as chosen; an automatic one says here what it uses
     is_free_to_certify: ClassVar[bool] = False  # whether every pass ends with a certificate anyway
