@@ -85,8 +85,7 @@ class Method(Choice, ABC):
 class Engine(ABC):
     """A method at work on one problem, at one lambda at a time.
 
-    The driver asks it to `advance` and to `certify`, and for its weights and counts. Engines
-    without a dual point have most of it from `PrimalEngine`.
+    Most of it has defaults; what every engine must define:
 
     >>> sorted(Engine.__abstractmethods__)
     ['advance', 'certify', 'counts', 'restore', 'to_save', 'w']
