@@ -123,7 +123,7 @@ def test_its_trace_has_primals_where_it_was_certified(problem):
 
 def test_its_summary(problem):
     result = bw.solve(problem, LAM, Shrinking(), max_passes=3, random_state=0)
-    rows = dict(summary_rows(result, problem))
+    rows = dict(summary_rows(result, problem.task, problem.n_effective))
     assert rows["method"] == "shrinking weights"
     assert rows["gap"] == "not known   (primal only: the method has no dual point)"
     assert rows["optimum"] == f"at most {result.certificate.primal:.8g} (primal)"
