@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import scipy.optimize
 import scipy.sparse as sp
 
 import blockwolfe as bw
+from blockwolfe.methods.registry import as_method, known, words_of
 from blockwolfe.problem.bounds import box_of
 from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
@@ -176,7 +178,7 @@ def bounded(problem):
     return lower, upper
 
 
-METHODS = [
+COMBINATIONS = [
     "bcfw+uniform",
     "bcfw+permutation",
     "bcfw+cyclic",
@@ -187,6 +189,36 @@ METHODS = [
     "fw",
     "fw+predefined",
 ]
+# What goes by measured times has tests of its own: no two runs need be the same.
+MEASURED = ["auto", "multiplane"]
+
+
+def uncovered(combinations):
+    """Combinations of all words in the registry that are in none of those given."""
+    seen = {word for method in combinations for word in _words(method)}
+    for name, method in known("method").items():
+        if name in MEASURED:
+            continue
+        missing = {}  # by the options that a word sets: words of different ones go together
+        for word, sets in words_of(method):
+            is_new = (name, word) not in seen and word not in MEASURED
+            if is_new and replace(method(), **sets) != method():
+                missing.setdefault(tuple(sets), []).append(word)
+        found = [
+            "+".join([name, *filter(None, w)]) for w in itertools.zip_longest(*missing.values())
+        ]
+        yield from found or ([] if (name, "") in seen else [name])
+
+
+def _words(method):
+    name, *words = method.split("+")
+    return [(name, ""), *((name, word) for word in words)]
+
+
+# A method, step or sampling that is registered is tested here, with no other line than its own.
+_ALL = [*COMBINATIONS, *uncovered(COMBINATIONS)]
+METHODS = [method for method in _ALL if as_method(method).has_dual]
+PRIMAL_METHODS = [method for method in _ALL if not as_method(method).has_dual]
 
 
 def hinge_terms(problem, i):

@@ -86,11 +86,13 @@ class NotCertifiedWarning(ConvergenceWarning):
     """
 
 
-def unknown_option(argument: str, found: object, valid: Iterable[str]) -> OptionError:
-    """An `OptionError` that lists the valid names.
+def unknown_option(
+    argument: str, found: object, valid: Iterable[str], remedy: str = ""
+) -> OptionError:
+    """An `OptionError` that lists the valid names, and says what else may help.
 
     >>> print(unknown_option("method", "sgd", ["bcfw", "fw"]))
     method='sgd' is not known; valid: 'bcfw', 'fw'.
     """
     listed = ", ".join(repr(name) for name in valid)
-    return OptionError(f"{argument}={found!r} is not known; valid: {listed}.")
+    return OptionError(f"{argument}={found!r} is not known; valid: {listed}.{remedy}")

@@ -40,6 +40,7 @@ from blockwolfe.methods.bcfw.steps import (
     Step,
 )
 from blockwolfe.methods.frank_wolfe import FrankWolfe
+from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
 from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
@@ -115,6 +116,7 @@ __all__ = [
     "PathDisplay",
     "Permutation",
     "PoseDisplay",
+    "PrimalEngine",
     "Problem",
     "Result",
     "Sampling",

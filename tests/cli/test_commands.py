@@ -9,7 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from blockwolfe.cli.methods import EXAMPLES
 from blockwolfe.estimators.model_file import load
+from blockwolfe.methods.registry import as_method, method_names
 from command_line import program
 
 
@@ -124,7 +126,22 @@ def test_demo(tmp_path):
     assert (tmp_path / "demo-output" / "report.png").exists()
 
 
-COMMANDS = ["train", "predict", "evaluate", "inspect", "report", "path", "compare", "check", "demo"]
+COMMANDS = ["train", "predict", "evaluate", "inspect", "report", "path", "compare", "methods"]
+COMMANDS += ["check", "demo"]
+
+
+def test_methods_are_those_of_the_registry(inside):
+    done = inside("methods", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    names = [*found, *(f"{name}+{word}" for name, told in found.items() for word in told["words"])]
+    assert names == method_names()
+    assert found["bcfw"]["words"]["gap"].startswith("sampling=GapSampling(")
+    assert found["bcfw"]["ends_with"] == "a certified gap"
+    shown = inside("methods").stdout
+    assert all(name in shown for name in names)
+    for words in EXAMPLES:  # (what the shell completes)
+        as_method(words)
 
 
 @pytest.mark.parametrize("command", [[name] for name in COMMANDS] + [["data", "list"]])
@@ -139,7 +156,7 @@ def test_help_does_not_load_heavy_libraries():
     code = (
         "import sys\n"
         "from blockwolfe.cli.app import run\n"
-        "assert run(['train', '--help']) == 0\n"
+        "assert run(['train', '--help']) == run(['methods', '--help']) == 0\n"
         "heavy = {'numba', 'numpy', 'scipy', 'sklearn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -23,6 +23,7 @@ class Shrinking(Method):
     """Random weights that shrink towards zero: no good, but a method."""
 
     name: ClassVar[str] = "shrinking"
+    has_dual: ClassVar[bool] = False
 
     factor: float = 0.5
 
@@ -42,6 +43,7 @@ class ShrinkingEngine(Engine):
     def __init__(self, method, setup):
         self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
         self.n_blocks = len(setup.blocks)
+        self.own = (setup.blocks.work(), setup.blocks.scratch())
         self._w = setup.rng.normal(size=setup.blocks.n_features)
         self._counts = Counts(self.n_blocks)
 
@@ -52,7 +54,7 @@ class ShrinkingEngine(Engine):
 
     def certify(self):
         blocks = self.blocks
-        found = sweep(blocks, initial_state(blocks).store(), self._w, blocks.work())
+        found = sweep(blocks, initial_state(blocks).store(), self._w, *self.own)
         self._add(certificate_calls=self.n_blocks)
         primal = primal_value(blocks, self._w, found.hinge, self.lam)
         return Certificate.primal_only(primal, self.n_blocks, self.lam, found.is_exact)
@@ -121,7 +123,7 @@ def test_its_trace_has_primals_where_it_was_certified(problem):
 
 def test_its_summary(problem):
     result = bw.solve(problem, LAM, Shrinking(), max_passes=3, random_state=0)
-    rows = dict(summary_rows(result, problem))
+    rows = dict(summary_rows(result, problem.task, problem.n_effective))
     assert rows["method"] == "shrinking weights"
     assert rows["gap"] == "not known   (primal only: the method has no dual point)"
     assert rows["optimum"] == f"at most {result.certificate.primal:.8g} (primal)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from blockwolfe.errors import OptionError
 
-__all__ = ["generator"]
+__all__ = ["generator", "plain_state"]
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -29,3 +29,21 @@ def generator(random_state: Any) -> np.random.Generator:
         raise OptionError(
             f"random_state={random_state!r} must be None, an integer >= 0 or a generator."
         ) from error
+
+
+def plain_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Where a generator stands, as plain values for a file.
+
+    >>> rng, again = generator(0), generator(1)
+    >>> again.bit_generator.state = plain_state(rng)
+    >>> bool(again.random() == rng.random())
+    True
+    """
+    return dict(_plain(rng.bit_generator.state))
+
+
+def _plain(state: Any) -> Any:
+    """Without arrays, which some bit generators have."""
+    if isinstance(state, dict):
+        return {name: _plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

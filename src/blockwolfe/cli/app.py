@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import blockwolfe
-from blockwolfe.cli import check, data, explore, inspect, predict, report, train
+from blockwolfe.cli import check, data, explore, inspect, listing, predict, report, train
 from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note, told
 
 __all__ = ["app", "main"]
@@ -29,6 +29,7 @@ app.command()(inspect.inspect)
 app.command()(report.report)
 app.command()(explore.path)
 app.command()(explore.compare)
+app.command()(listing.methods)
 app.add_typer(data.data, name="data")
 app.command()(check.check)
 

@@ -81,8 +81,8 @@ def decode(value: Any, path: Path) -> Any:
     found = known_classes().get(kind)
     if found is None:
         raise ModelFileError(
-            f"{path} names the unknown object {kind!r}; if it is a class of your own, register it "
-            "before loading, else the file was altered."
+            f"{path} names the unknown object {kind!r}; if it is a class of your own, import the "
+            "module that registers it before loading, else the file was altered."
         )
     return found(**{k: decode(v, path) for k, v in inside.items()})
 

@@ -53,6 +53,7 @@ class Method(Choice, ABC):
 
     family: ClassVar[str] = "method"
     needs: ClassVar[tuple[str, ...]] = ("maximize",)  # oracles that a task must offer
+    has_dual: ClassVar[bool] = True  # whether it has a dual point, and so a gap
     # Words that may follow the name: each sets options, as in "fw+predefined". Names of steps and
     # samplings may follow too where the method has an option of that family.
     switches: ClassVar[dict[str, dict[str, Any]]] = {}
@@ -153,6 +154,11 @@ class Engine(ABC):
     def has_visited_open(self) -> bool:
         """Whether every block that had a gap at the last certificate was visited since."""
         return True
+
+    @property
+    def fewest_visits(self) -> int:
+        """Visits of the shortest pass: of a method that asks all oracles at once, all blocks."""
+        return 1
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
         """Columns of the trace that the engine alone knows, after a certificate or without one."""

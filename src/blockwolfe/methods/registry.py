@@ -90,6 +90,9 @@ def method_names() -> list[str]:
     return [*methods, *combined]
 
 
+_OWN = " If it is your own, import the module that registers it first."
+
+
 def as_method(method: Any) -> Method:
     """A method from its name, or itself.
 
@@ -104,12 +107,13 @@ def as_method(method: Any) -> Method:
         )
     head, *words = method.split("+")
     if head not in _REGISTERED["method"]:
-        raise unknown_option("method", method, method_names())
+        raise unknown_option("method", method, method_names(), _OWN)
     chosen: Any = _REGISTERED["method"][head]()
     known_words = dict(words_of(type(chosen)))
     for word in words:
         if word not in known_words:
-            raise unknown_option("method", method, [head, *(f"{head}+{w}" for w in known_words)])
+            valid = [head, *(f"{head}+{w}" for w in known_words)]
+            raise unknown_option("method", method, valid, _OWN)
         chosen = replace(chosen, **known_words[word])
     found: Method = chosen
     return found

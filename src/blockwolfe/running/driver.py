@@ -214,7 +214,7 @@ class Driver(Generic[Outcome]):
         left = self.limits.max_oracle_calls - self._calls() - n_blocks  # (the final certificate)
         if self.engine.is_free_to_certify:  # a step goes by the certificate before it
             return wanted if left >= 0 else 0
-        return min(wanted, left)
+        return min(wanted, left) if left >= self.engine.fewest_visits else 0
 
     def _can_afford_certificate(self) -> bool:
         limit = self.limits.max_oracle_calls

@@ -5,12 +5,15 @@ from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
+from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.losses import CostMatrix, Hamming, ZeroOne
 from blockwolfe.tasks.matching import Alignment, Links, Matching
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.pairwise_graph import PairwiseGraph
 from blockwolfe.tasks.parsing import SpanningTree
+from blockwolfe.tasks.part_functions import augment, finish
+from blockwolfe.tasks.part_functions import oracles as part_oracles
 from blockwolfe.tasks.pose import Pose
 from blockwolfe.tasks.program import Program, ProgramInput
 from blockwolfe.tasks.reading.graphs import Graph
@@ -46,6 +49,7 @@ __all__ = [
     "Cut",
     "Graph",
     "Hamming",
+    "LabellingTask",
     "Links",
     "Masked",
     "Matching",
@@ -61,5 +65,8 @@ __all__ = [
     "Task",
     "Tree",
     "ZeroOne",
+    "augment",
+    "finish",
+    "part_oracles",
     "register",
 ]

@@ -13,7 +13,13 @@ from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
-from blockwolfe.tasks.reading.graphs import check_graphs, edge_tokens, node_tokens, read_ends
+from blockwolfe.tasks.reading.graphs import (
+    Graph,
+    check_graphs,
+    edge_tokens,
+    node_tokens,
+    read_ends,
+)
 from blockwolfe.tasks.reading.inputs import check_flags, checked_mask, n_positions
 from blockwolfe.tasks.reading.labels import encode, find_classes, flatten
 
@@ -21,13 +27,42 @@ __all__ = ["LabellingTask"]
 
 
 class LabellingTask(PartTask):
-    """Base class: node features x labels, edge features x pairs of labels, losses by node."""
+    """Base of tasks that label nodes: node features x labels, edge features x pairs of labels.
+
+    A subclass has an oracle, `block_oracles` (see `part_oracles`). Parts are numbered: label k of
+    node t is t * n_labels + k, and those of edges follow. With ``has_edges = False`` an input is
+    not a `Graph` but an array with a row per node. Where the structure excludes some labellings
+    the subclass also has `check_output`, `outputs` and `random_output`.
+
+    Options are those of `Tree`: `n_labels`, `labels`, `task_loss`, `bias`.
+
+    >>> import blockwolfe as bw
+    >>> issubclass(bw.tasks.Tree, LabellingTask), LabellingTask(2).get_params()["bias"]
+    (True, True)
+    """
 
     learned = ("classes_", "cost_")
+    has_edges = True
     n_labels: Any
     labels: Any
     task_loss: Any
     bias: bool
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+    ) -> None:
+        self.n_labels = n_labels
+        self.labels = labels
+        self.task_loss = task_loss
+        self.bias = bias
+
+    def check_output(self, y: np.ndarray, i: int) -> None:
+        """Refuse labels, as numbers, that are no output of the structure; `i` is said in errors."""
 
     def fit(self, X: Any, Y: Any) -> LabellingTask:
         """Learn labels, cost matrix and layout; trains nothing."""
@@ -36,12 +71,13 @@ class LabellingTask(PartTask):
         flat, _ = flatten(Y)
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
         self._check_classes()
-        check_graphs(X, type(self).__name__)
-        _, n_node_features = node_tokens(X, self.bias)
-        _, offset = read_ends(X)
-        _, n_edge_features = edge_tokens(X, offset)
+        graphs = self._graphs(X)
+        _, n_node_features = node_tokens(graphs, self.bias)
+        _, offset = read_ends(graphs)
+        _, n_edge_features = edge_tokens(graphs, offset)
         n_labels = len(self.classes_)
-        self.layout_ = PartLayout(n_node_features, n_edge_features, n_labels, n_labels**2)
+        n_edge_labels = n_labels**2 if self.has_edges else 0
+        self.layout_ = PartLayout(n_node_features, n_edge_features, n_labels, n_edge_labels)
         codes, _ = self._codes(Y, self._read(X))
         self.cost_ = self.loss_.cost(self.classes_, codes)
         return self
@@ -66,8 +102,22 @@ class LabellingTask(PartTask):
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         """Refuse graphs that the structure cannot do."""
 
+    def _graphs(self, X: Any) -> Any:
+        """X as graphs: checked, or made where there are no edges."""
+        if self.has_edges:
+            check_graphs(X, type(self).__name__)
+            return X
+        if any(isinstance(x, Graph) for x in X):
+            raise InputError(
+                f"X has a Graph, but {type(self).__name__} has no edges; expected arrays with a "
+                "row per node."
+            )
+        if not len(X):
+            raise InputError("X is empty; expected at least one array with a row per node.")
+        return [Graph(x, []) for x in X]
+
     def _read(self, X: Any) -> GraphInput:
-        check_graphs(X, type(self).__name__)
+        X = self._graphs(X)
         node, n_node_features = node_tokens(X, self.bias)
         ends, offset = read_ends(X)
         edge, n_edge_features = edge_tokens(X, offset)
@@ -128,6 +178,7 @@ class LabellingTask(PartTask):
         parts = []
         for i in range(len(given.size)):
             y = codes[offset[i] : offset[i + 1]]
+            self.check_output(y, i)
             ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
             nodes = np.arange(len(y)) * n_labels + y
             pair = y[ends[:, 0]] * n_labels + y[ends[:, 1]]
@@ -165,11 +216,13 @@ class LabellingTask(PartTask):
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every labelling of x, for checks on small problems."""
+        (x,) = self._graphs([x])
         for codes in chain.enumerate_outputs(n_positions(x.nodes), len(self.classes_), x.allowed):
             yield self.classes_[list(codes)]
 
     def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
         """A labelling drawn uniformly node by node."""
+        (x,) = self._graphs([x])
         shape = (n_positions(x.nodes), len(self.classes_))
         mask = np.ones(shape, dtype=bool) if x.allowed is None else np.asarray(x.allowed)
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]

@@ -75,7 +75,20 @@ def score(data: PartData, i: int, w: Any, theta: Any) -> None:
 
 @jit
 def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
-    """Fill `augmented` with theta plus costs, `FORBIDDEN` where forbidden; how many parts."""
+    """Fill `augmented` with theta plus costs, `FORBIDDEN` where forbidden; how many parts.
+
+    What an oracle of tasks on graphs begins with: `augmented` is ``scratch.augmented``.
+
+    >>> import blockwolfe as bw
+    >>> X, Y = [bw.tasks.Graph([[1.0], [2.0]], [])], [["a", "b"]]
+    >>> blocks = bw.Problem(bw.tasks.Tree(bias=False), X, Y).blocks
+    >>> scores = np.zeros(4)
+    >>> augment(blocks.data, 0, np.array([5.0, 0.0, 0.0, 0.0]), scores)
+    4
+    >>> scores.reshape(2, 2)
+    array([[5. , 0.5],
+           [0.5, 0. ]])
+    """
     size = cols.n_parts(data.columns, i)
     for p in range(size):
         augmented[p] = theta[p]
@@ -92,7 +105,16 @@ def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
 
 @jit
 def finish(data: PartData, i: int, part: Any, size: int, value: Any) -> tuple[int, float, float]:
-    """Values of one for the parts of a corner; how many there are, its loss, and no slack."""
+    """Values of one for the parts of a corner; how many there are, its loss, and no slack.
+
+    What an oracle of tasks on graphs returns, after it has written the parts of its output.
+
+    >>> import blockwolfe as bw
+    >>> X, Y = [bw.tasks.Graph([[1.0], [2.0]], [])], [["a", "b"]]
+    >>> blocks = bw.Problem(bw.tasks.Tree(bias=False), X, Y).blocks
+    >>> finish(blocks.data, 0, np.array([1, 3], dtype=np.int32), 2, np.zeros(2))  # "b", "b"
+    (2, 0.5, 0.0)
+    """
     begin, n_costs = data.cost_start[i], data.cost_start[i + 1] - data.cost_start[i]
     loss = data.base[i]
     for s in range(size):
@@ -152,5 +174,12 @@ FEATURES = Features(score, peek, sqnorm, add, spread)
 
 
 def oracles(maximize: Any) -> Oracles:
-    """Around one structure's oracle; a code is the list of parts."""
+    """Around one structure's jitted oracle, for `block_oracles` of a task on graphs.
+
+    ``maximize(data, i, theta, scratch, code, value)`` begins with `augment`, writes the numbers of
+    the parts of the best output into `code`, and returns what `finish` does.
+
+    >>> oracles(augment).offered()
+    ('maximize',)
+    """
     return Oracles(maximize, copy_parts)

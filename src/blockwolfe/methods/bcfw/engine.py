@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.base.compiled import call
+from blockwolfe.base.seeds import plain_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.methods.base import Setup
@@ -277,7 +278,7 @@ class BlockEngine(DualEngine):
             "done": self._done,
             "source": self._source,
             "planes": self._planes.to_save(),
-            "rng": _plain(self.rng.bit_generator.state),
+            "rng": plain_state(self.rng),
             "hit_floor": self._hit_floor,
             "n_draws": self._n_draws,
             "seconds_per_call": self.seconds_per_call,
@@ -292,10 +293,3 @@ class BlockEngine(DualEngine):
         self._planes.restore(saved["planes"])
         self.rng.bit_generator.state = saved["rng"]
         self.seconds_per_call = float(saved["seconds_per_call"])
-
-
-def _plain(state: Any) -> Any:
-    """The state of a bit generator without arrays, which some of them have."""
-    if isinstance(state, dict):
-        return {name: _plain(value) for name, value in state.items()}
-    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

@@ -1,0 +1,131 @@
+"""What methods without a dual point have in common: weights, counts, a certificate of the primal.
+
+A subgradient of (1) at w is lam w - sum_i weight_i psi_i(y_i) with the outputs y_i that the oracles
+find at w: one full pass has it, and the value of (1) besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blockwolfe.base.inner import inner
+from blockwolfe.base.seeds import plain_state
+from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.problem.certificate import (
+    Certificate,
+    Sweep,
+    listed,
+    prepare,
+    primal_value,
+    sweep,
+)
+from blockwolfe.problem.state import Store, initial_state, rebuild_v
+from blockwolfe.results.result import Counts
+
+__all__ = ["PrimalEngine"]
+
+
+class PrimalEngine(Engine):
+    """Base of engines without a dual point; a subclass has `advance`, which moves `w`.
+
+    It finds `lam`, `blocks`, `n_blocks`, `rng`, `counts` and its `method` here, may ask for
+    `value_and_subgradient`, and says with `count` what it did. Where the weights to return are
+    not `w` but, say, an average, it has a property `certified_w`. Attributes named in `kept` are
+    part of a checkpoint, as are `w`, the counts and the random numbers.
+
+    >>> import blockwolfe as bw
+    >>> class Descent(bw.PrimalEngine):
+    ...     def advance(self, max_visits, may_go_on):
+    ...         if may_go_on():
+    ...             _, slope = self.value_and_subgradient(self.w)
+    ...             self.w = self.within_bounds(self.w - slope / self.lam / (self.counts.steps + 1))
+    ...             self.count(steps=1)
+    >>> class Batch(bw.Method):
+    ...     name, words, has_dual = "batch", "batch subgradient", False
+    ...     def start(self, setup):
+    ...         return Descent(self, setup)
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> result = bw.solve(problem, 1.0, Batch(), max_passes=50)
+    >>> result.certificate.primal < problem.primal([0, 0, 0, 0], 1.0), result.state
+    (True, None)
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()
+    w: np.ndarray = np.zeros(0)  # (each engine has its own)
+
+    def __init__(self, method: Method, setup: Setup) -> None:
+        self.method, self.lam, self.rng = method, setup.lam, setup.rng
+        self.blocks, self.workers = setup.blocks, setup.workers
+        self.n_blocks = len(setup.blocks)
+        self.w = self.within_bounds(np.zeros(setup.blocks.n_features))
+        self._counts = Counts(self.n_blocks)
+        self._truth = initial_state(setup.blocks).store()
+        self._own = (setup.blocks.work(), setup.blocks.scratch())
+
+    def prepare(self) -> None:
+        """Compile whatever will run, so that no measured second goes into compiling."""
+        prepare(self.blocks, self._truth, *self._own)
+
+    # -- what subclasses work with -------------------------------------------------------------
+
+    def within_bounds(self, w: np.ndarray) -> np.ndarray:
+        """The weights nearest to w that the problem allows."""
+        blocks = self.blocks
+        return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
+
+    def value_and_subgradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """(1) at any w, and a subgradient there, by one oracle call per block."""
+        found = self._ask(w, keep=True)
+        self.count(visits=self.n_blocks, oracle_calls=self.n_blocks)
+        return primal_value(self.blocks, w, found.hinge, self.lam), self.lam * w - self._psi(found)
+
+    def count(self, **more: int) -> None:
+        """Add to the counts, by their names in `Counts`."""
+        added = {name: getattr(self._counts, name) + n for name, n in more.items()}
+        self._counts = replace(self._counts, **added)
+
+    def _ask(self, w: np.ndarray, keep: bool) -> Sweep:
+        return sweep(self.blocks, self._truth, w, *self._own, keep=keep, workers=self.workers)
+
+    def _psi(self, found: Sweep) -> np.ndarray:
+        """sum_i weight_i psi_i(y_i) of the outputs that were found."""
+        outputs = listed(self.blocks, found.answers)
+        at = (outputs.start, outputs.size, outputs.part, outputs.value)
+        return rebuild_v(self.blocks, Store(*at, outputs.loss), self.workers)
+
+    # -- what the driver asks ------------------------------------------------------------------
+
+    @property
+    def counts(self) -> Counts:
+        """How much work was done."""
+        return self._counts
+
+    @property
+    def fewest_visits(self) -> int:
+        """A full pass."""
+        return self.n_blocks
+
+    def certify(self) -> Certificate:
+        """What the weights to return are worth, by a full pass; no dual, and no gap."""
+        w = self.certified_w
+        found = self._ask(w, keep=False)
+        self.count(certificate_calls=self.n_blocks)
+        primal = primal_value(self.blocks, w, found.hinge, self.lam)
+        slack = inner(self.blocks.weight, found.slack) if found.is_valid else float("nan")
+        return Certificate.primal_only(primal, self.n_blocks, self.lam, found.is_exact, slack)
+
+    def to_save(self) -> dict[str, Any]:
+        """Weights, counts, random numbers, and what is named in `kept`."""
+        kept = {f"kept.{name}": getattr(self, name) for name in self.kept}
+        counts, rng = vars(self._counts), plain_state(self.rng)
+        return {"w": self.w, "counts": counts, "rng": rng, **kept}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        self.w, self._counts = saved["w"], Counts(**saved["counts"])
+        self.rng.bit_generator.state = saved["rng"]
+        for name in self.kept:
+            setattr(self, name, saved[f"kept.{name}"])
