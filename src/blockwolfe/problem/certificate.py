@@ -139,11 +139,18 @@ class Certificate:
         )
 
 
-@jit(fastmath={"contract", "reassoc"})
+@jit
 def dot(a: Any, b: Any, begin: int, size: int) -> float:
-    """<a[begin:begin+size], b[:size]>."""
-    total = 0.0
-    for s in range(size):
+    """<a[begin:begin+size], b[:size]>, by four terms at a time.
+
+    Nearly as fast as if the compiler were free to reorder, and the same bits wherever it is
+    compiled.
+    """
+    total, whole = 0.0, size - size % 4
+    for s in range(0, whole, 4):
+        left = a[begin + s] * b[s] + a[begin + s + 1] * b[s + 1]
+        total += left + (a[begin + s + 2] * b[s + 2] + a[begin + s + 3] * b[s + 3])
+    for s in range(whole, size):
         total += a[begin + s] * b[s]
     return total
 
