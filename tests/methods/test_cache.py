@@ -372,8 +372,9 @@ def test_the_longest_unused_idle_corners_are_evicted(problem):
     needed = int(point.code_size.max())
     assert idle_size > 3 * needed
     full = stock._replace(code=stock.code[: stock.end[0]])  # no room is left
+    n_rows = int((~is_idle).sum() + len(problem) + is_idle.sum() // 3)
     n_entries = active_size + needed + idle_size // 3
-    cap = stock_bytes(len(problem), len(stock.weight), n_entries, per_entry=4)
+    cap = stock_bytes(len(problem), n_rows, n_entries, per_entry=4)
     point.arrays = point.arrays._replace(stock=roomier_stock(full, point.code_size, cap))
     after = corners_with_use(point)
     assert all(before[key] == after[key] for key in after)

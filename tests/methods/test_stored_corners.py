@@ -7,7 +7,7 @@ import blockwolfe as bw
 from at_work import corners_of, engine_of, mean_of, parts_of
 from blockwolfe.dual.growth import live_rows
 from blockwolfe.dual.point import PATIENCE, DualPoint
-from blockwolfe.dual.stock import Stock, drop_idle
+from blockwolfe.dual.stock import Stock, drop_idle, insert_corner
 from blockwolfe.problem.state import rebuild_v
 from zoo import PROBLEMS, chain_data
 
@@ -153,6 +153,26 @@ def test_the_lag_of_corners_gives_the_average_of_all_visits(name, step):
     found = rebuild_v(problem.blocks, average)
     np.testing.assert_allclose(found, v, rtol=0, atol=1e-10 * (1 + abs(v).max()))
     np.testing.assert_allclose(average.ell, ell, rtol=0, atol=1e-12)
+
+
+def test_many_steps_of_a_visit_do_not_outgrow_the_room_for_the_lag():
+    """Idle corners whose parts the block has not met yet, each the best one after the last step."""
+    problem = mixed_problem()
+    method = bw.BCFW(bw.Cyclic(), bw.Corrective(share=0.0), cache=bw.Cache(), averaging=True)
+    engine = engine_of(problem, method, 1e-4)
+    point, rng, i = engine.point, np.random.default_rng(0), 5
+    for k in range(8):
+        point.make_room()
+        code = rng.integers(6, size=point.code_size[i]).astype(np.int32)
+        insert_corner(point.arrays.stock, i, code, np.zeros(0), len(code), 9.0 + k)
+    means = point.arrays.means
+    before = int(means.length[i])
+    assert means.capacity[i] - before < 3 * point.blocks.part_size[i]
+    engine.advance(i + 1, lambda: True)
+    means = point.arrays.means
+    assert means.length[i] > before  # (they were met)
+    assert engine.counts.steps > i + 1
+    assert (means.length <= means.capacity).all()
 
 
 # -- what is of no use -------------------------------------------------------------------------

@@ -54,6 +54,7 @@ class BlockEngine(DualEngine):
     def __init__(self, method: BCFW, setup: Setup, keeps_corners: bool) -> None:
         super().__init__(setup, method.averaging, keeps_corners)
         self.method: BCFW = method
+        self.rng = setup.rng
         self._draws, self._done = _NO_DRAWS, 0  # the pass at work; a checkpoint may split it
         self._source = FROM_ORACLE
         self._hit_floor = 0.0  # of the cache, for the pass at work
