@@ -18,14 +18,13 @@ import tempfile
 import time
 
 import numpy as np
-from blockwolfe.methods.engine import Engine
-from blockwolfe.methods.engines import make_engine
 from common import data_home, machine
 from rich.console import Console
 from rich.table import Table
 
 import blockwolfe as bw
 from blockwolfe.base.compiled import call, jit
+from blockwolfe.methods.base import Engine, Setup
 from blockwolfe.problem.workers import Workers
 
 LAM = 0.01
@@ -57,11 +56,11 @@ def engine_of(problem: bw.Problem) -> Engine:
     """Plain block-coordinate Frank-Wolfe at its start, on one core."""
     blocks, rng = problem.blocks, np.random.default_rng(0)
     state, workers = problem.initial_state(), Workers(blocks, 1)
-    return make_engine(bw.BCFW(), blocks, state, LAM, rng, workers)
+    return bw.BCFW().start(Setup(blocks, state, LAM, rng, workers))
 
 
 def advance_one_pass(engine: Engine) -> None:
-    engine.advance(len(engine.run.blocks), lambda: True)
+    engine.advance(engine.n_blocks, lambda: True)
 
 
 def seconds(function) -> float:
@@ -128,7 +127,7 @@ def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, fl
     engine = engine_of(problem)
     for _ in range(warm_up):
         advance_one_pass(engine)
-    args = (n, blocks.seam, blocks.data, engine.run.scratch, engine.run.w, engine.run.work)
+    args = (n, blocks.seam, blocks.data, engine.scratch, engine.w, engine.point.work)
     call(bare_oracle, blocks.kind, *args)
     visit, oracle = [], []
     for _ in range(repetitions):
@@ -147,8 +146,7 @@ def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]
         engine = engine_of(problem)
         spent_here = sum(seconds(lambda e=engine: advance_one_pass(e)) for _ in range(n_passes))
         best = min(best, spent_here)
-    run = engine.run
-    ours = run.ell.sum() - LAM / 2 * np.dot(run.w, run.w)
+    ours = engine.dual()
     assert abs(dual - ours) < 1e-10, (dual, ours)
     return 1e6 * spent / len(order), 1e6 * best / len(order)
 

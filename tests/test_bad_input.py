@@ -75,12 +75,12 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_chain_refuses(case, monkeypatch):
-    from blockwolfe.methods import engines
+    from blockwolfe.methods.bcfw.engine import BlockEngine
 
     def work(*args, **kwargs):
         raise AssertionError("work was begun before the input was checked")
 
-    monkeypatch.setattr(engines.BlockEngine, "advance", work)
+    monkeypatch.setattr(BlockEngine, "advance", work)
     options, message = BAD[case]
     with pytest.raises(bw.BlockwolfeError, match=message) as caught:
         chain_fit(**options)

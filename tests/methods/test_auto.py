@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 import blockwolfe as bw
 from blockwolfe.methods import auto
-from blockwolfe.methods.bcfw import passes as block_engine
+from blockwolfe.methods.bcfw import engine as block_engine
 from plain_tasks import Clock, Labels, Timed
 from zoo import PROBLEMS, multiclass_data
 
@@ -88,7 +88,7 @@ def test_the_dual_never_decreases_through_its_choices(problem):
 
 def test_it_chooses_after_a_warm_start_with_batches_too(problem, monkeypatch):
     """Blocks drawn twice for one batch are visited once: a pass may have fewer than n visits."""
-    monkeypatch.setattr(block_engine, "DEAR_SECONDS", 0.0)
+    monkeypatch.setattr(block_engine, "EXPENSIVE_SECONDS", 0.0)
     start = bw.solve(problem, LAM, "bcfw", 0.1, random_state=0).state
     result = bw.solve(
         problem, LAM, "auto", 0.0, start=start, max_passes=10, n_jobs=2, random_state=0

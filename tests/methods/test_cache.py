@@ -4,14 +4,15 @@ import re
 
 import numpy as np
 import pytest
-from blockwolfe.dual.corners import least_useful
-from blockwolfe.methods.engines import make_engine
 
+import at_work
 import blockwolfe as bw
-from blockwolfe.dual.growth import ROW_BYTES, CapTooSmallError, live_rows, roomier_stock
-from blockwolfe.methods.bcfw import passes as block_engine
-from blockwolfe.methods.bcfw.rules import CACHE_HITS
-from blockwolfe.problem.workers import Workers
+from at_work import corners_of, mean_of, parts_of
+from blockwolfe.dual.growth import CapTooSmallError, live_rows, roomier_stock, stock_bytes
+from blockwolfe.dual.stock import least_useful
+from blockwolfe.methods.bcfw import engine as block_engine
+from blockwolfe.methods.bcfw.planes import Planes
+from blockwolfe.problem.state import rebuild_v
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data
 
@@ -35,10 +36,7 @@ def problem(problems):
 
 def engine_of(problem, method, lam=LAM):
     """A method at work, one visit to a chunk, so that every visit can be watched."""
-    blocks = problem.blocks
-    rng = np.random.default_rng(0)
-    engine = make_engine(method, blocks, problem.initial_state(), lam, rng, Workers(blocks, 1))
-    engine.prepare()
+    engine = at_work.engine_of(problem, method, lam)
     engine._chunk, engine._adapt_chunk = 1, lambda seconds, n_visits: None
     return engine
 
@@ -51,49 +49,27 @@ def passes(engine, n_passes, watch):
         return True
 
     for _ in range(n_passes):
-        engine.advance(len(engine.run.blocks), before_each_visit)
+        engine.advance(engine.n_blocks, before_each_visit)
         watch()
 
 
-def corners_of(run, i):
-    """Rows of block i with each corner as {part: value}."""
-    stock, pool, found = run.stock, run.pool, []
-    for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-        taken = slice(stock.begin[row], stock.begin[row] + stock.size[row])
-        part = pool.part[pool.start[i] + stock.slot[taken]]
-        value = stock.value[taken] if len(stock.value) else np.ones(len(part))
-        corner = {}
-        for p, v in zip(part.tolist(), value.tolist(), strict=True):
-            corner[p] = corner.get(p, 0.0) + v
-        found.append((row, corner))
-    return found
+def name_of(point, row, corner):
+    return (float(point.arrays.stock.loss[row]), tuple(sorted(corner.items())))
 
 
-def name_of(run, row, corner):
-    return (float(run.stock.loss[row]), tuple(sorted(corner.items())))
-
-
-def scores_of(run, i):
-    """<w, F_i e_p> of the block's parts at the present w, by the task's own function."""
-    blocks, pool = run.blocks, run.pool
-    part = pool.part[pool.start[i] : pool.start[i] + pool.length[i]].copy()
-    theta = np.zeros(blocks.n_parts)
-    blocks.features.peek(blocks.data, i, run.w, part, len(part), theta)
-    return dict(zip(part.tolist(), theta[part].tolist(), strict=True))
-
-
-def stored_gap(run, i):
+def stored_gap(engine, i):
     """<w, V_i> - ell_i + H_i(y_c; w) / n for the best stored corner y_c."""
-    theta = scores_of(run, i)
+    blocks, point = engine.blocks, engine.point
+    mean, corners = mean_of(point, i), corners_of(point, i)
+    part = np.array(sorted({p for _, corner in corners for p in corner}), dtype=np.int32)
+    theta = np.zeros(blocks.n_parts)
+    blocks.features.peek(blocks.data, i, engine.w, part, len(part), theta)
     heights = [
-        run.stock.loss[row] + sum(value * theta[part] for part, value in corner.items())
-        for row, corner in corners_of(run, i)
+        point.arrays.stock.loss[row] + sum(value * theta[part] for part, value in corner.items())
+        for row, corner in corners
     ]
-    pool = run.pool
-    span = slice(pool.start[i], pool.start[i] + pool.length[i])
-    pairs = zip(pool.part[span].tolist(), pool.mean[span].tolist(), strict=True)
-    mean_score = sum(mean * theta[part] for part, mean in pairs)
-    return run.weight[i] * (max(heights) - mean_score) - run.ell[i]
+    mean_score = sum(value * theta[part] for part, value in mean.items())
+    return blocks.weight[i] * (max(heights) - mean_score) - point.arrays.ell[i]
 
 
 # -- the hit rule ----------------------------------------------------------------------------
@@ -106,22 +82,23 @@ def test_a_visit_is_a_hit_exactly_where_the_rule_says(problems, name, F, nu):
     method = bw.BCFW(sampling=bw.Cyclic(), step=bw.Pairwise(), cache=bw.Cache(F=F, nu=nu))
     n = len(problems[name])
     engine = engine_of(problems[name], method, lam=1 / n)
-    run, expected, seen = engine.run, [], []
+    ledger, expected, seen = engine.ledger, [], []
 
     def watch():
         if len(expected) > len(seen):  # a visit has just been made
-            seen.append(int(run.tally[CACHE_HITS]) - sum(seen))
-            i = (len(seen) - 1) % n
-            rows = slice(run.stock.start[i], run.stock.start[i] + run.stock.n_rows[i])
-            assert run.stock.used_at[rows].max() == len(seen) - 1  # the corner moved to is noted
+            seen.append(engine.counts.cache_hits - sum(seen))
+            i, stock = (len(seen) - 1) % n, engine.point.arrays.stock
+            rows = slice(stock.start[i], stock.start[i] + stock.n_rows[i])
+            assert stock.used_at[rows].max() == len(seen) - 1  # the corner moved to is noted
             if seen[-1]:
-                assert run.gap[i] == last_gap[0]  # a hit leaves the estimate as it was
+                assert ledger.gap[i] == last_gap[0]  # a hit leaves the estimate as it was
         if engine._done < len(engine._draws.block):
             i = engine._draws.block[engine._done]
-            gap, threshold = stored_gap(run, i), max(F * run.gap[i], nu / n * engine.run.total_gap)
+            gap = stored_gap(engine, i)
+            threshold = max(F * ledger.gap[i], nu / n * ledger.total_gap)
             is_close = abs(gap - threshold) <= ROUNDING
             expected.append(None if is_close else gap >= threshold > 0.0)
-            last_gap[0] = run.gap[i]
+            last_gap[0] = ledger.gap[i]
 
     last_gap = [np.inf]
     engine.certify()
@@ -189,23 +166,26 @@ def test_the_size_of_chunks_changes_nothing(problems, n_visits, monkeypatch):
 # -- what a block may hold -------------------------------------------------------------------
 
 
-def assert_sound(run):
-    """Weights of every block are on the simplex and rebuild its mean; no corner is stored twice."""
-    for i in range(len(run.blocks)):
-        corners = corners_of(run, i)
-        weights = [run.stock.weight[row] for row, _ in corners]
-        losses = [run.stock.loss[row] for row, _ in corners]
+def assert_sound(point):
+    """Weights of every block are on the simplex and make up its ell; no corner is stored twice.
+
+    What certificates are made of, and v, is what the corners add up to.
+    """
+    arrays, stock, store = point.arrays, point.arrays.stock, point.store()
+    v = rebuild_v(point.blocks, store)
+    np.testing.assert_allclose(point.v, v, rtol=0, atol=1e-9 * (1 + abs(v).max()))
+    for i in range(len(point.blocks)):
+        corners = corners_of(point, i)
+        weights = [stock.weight[row] for row, _ in corners]
+        losses = [stock.loss[row] for row, _ in corners]
         assert min(weights) >= 0.0
         assert abs(sum(weights) - 1.0) <= ROUNDING
-        assert len({name_of(run, row, corner) for row, corner in corners}) == len(corners)
-        assert abs(run.weight[i] * np.dot(weights, losses) - run.ell[i]) <= ROUNDING
-        pool = run.pool
-        span = slice(pool.start[i], pool.start[i] + pool.length[i])
-        mean = dict.fromkeys(pool.part[span].tolist(), 0.0)
-        for (_, corner), alpha in zip(corners, weights, strict=True):
-            for part, value in corner.items():
-                mean[part] += alpha * value
-        np.testing.assert_allclose(list(mean.values()), pool.mean[span], rtol=0, atol=ROUNDING)
+        assert len({name_of(point, row, corner) for row, corner in corners}) == len(corners)
+        assert abs(point.blocks.weight[i] * np.dot(weights, losses) - arrays.ell[i]) <= ROUNDING
+        span, mean = slice(store.start[i], store.start[i] + store.length[i]), mean_of(point, i)
+        wanted = [mean.get(part, 0.0) for part in store.part[span].tolist()]
+        np.testing.assert_allclose(store.mean[span], wanted, rtol=0, atol=ROUNDING)
+        assert {part for part, value in mean.items() if value} <= set(store.part[span].tolist())
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda s: type(s).__name__)
@@ -213,16 +193,17 @@ def assert_sound(run):
 def test_caps_hold_at_every_moment_and_active_corners_stay(problems, name, cap, step):
     method = bw.BCFW(sampling=bw.GapSampling(), step=step, cache=bw.Cache(max_corners=cap))
     engine = engine_of(problems[name], method, lam=0.1)
-    run, sizes, active = engine.run, [], [{}]
+    point, sizes, active = engine.point, [], [{}]
 
     def watch():
-        sizes.append(run.stock.n_rows.max())
+        stock = point.arrays.stock
+        sizes.append(stock.n_rows.max())
         assert sizes[-1] <= cap
-        assert_sound(run)
+        assert_sound(point)
         now = {
-            (i, name_of(run, row, corner)): run.stock.weight[row]
-            for i in range(len(run.blocks))
-            for row, corner in corners_of(run, i)
+            (i, name_of(point, row, corner)): stock.weight[row]
+            for i in range(len(point.blocks))
+            for row, corner in corners_of(point, i)
         }
         gone = set(active[0]) - set(now)
         assert all(active[0][key] == 0.0 for key in gone)  # only idle corners are evicted
@@ -231,7 +212,8 @@ def test_caps_hold_at_every_moment_and_active_corners_stay(problems, name, cap, 
     try:
         passes(engine, 12, watch)
     except CapTooSmallError:
-        assert (run.stock.weight[live_rows(run.stock)] > 0.0).sum() >= cap
+        stock = point.arrays.stock
+        assert (stock.weight[live_rows(stock)] > 0.0).sum() >= cap
     assert max(sizes) == cap  # (the cap was felt)
 
 
@@ -240,7 +222,7 @@ def test_the_lowest_idle_corner_is_evicted(problem):
     method = bw.BCFW(step=bw.Pairwise(), cache=bw.Cache(F=1.0))
     engine = engine_of(problem, method, lam=0.1)
     passes(engine, 8, lambda: None)
-    stock = engine.run.stock
+    stock = engine.point.arrays.stock
     n_idle = 0
     for i in range(len(problem)):
         rows = np.arange(stock.start[i], stock.start[i] + stock.n_rows[i])
@@ -258,13 +240,14 @@ def test_a_result_has_its_active_corners(problem):
     for i in range(len(problem)):
         rows = slice(active.start[i], active.start[i + 1])
         assert abs(active.weight[rows].sum() - 1.0) <= ROUNDING
-        mean = np.zeros(state.start[i + 1] - state.start[i])
+        mean = np.zeros(problem.blocks.n_parts)
         for row in range(rows.start, rows.stop):
-            slot = active.slot[active.begin[row] : active.begin[row + 1]]
-            np.add.at(mean, slot, active.weight[row])
-        np.testing.assert_allclose(
-            mean, state.mean[state.start[i] : state.start[i + 1]], rtol=0, atol=ROUNDING
-        )
+            code = active.code[active.begin[row] : active.begin[row + 1]]
+            np.add.at(mean, parts_of(problem.blocks, i, code), active.weight[row])
+        own = slice(state.start[i], state.start[i + 1])
+        np.testing.assert_allclose(mean[state.part[own]], state.mean[own], rtol=0, atol=ROUNDING)
+        mean[state.part[own]] = 0.0
+        assert not mean.any()
 
 
 @pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
@@ -334,13 +317,13 @@ def test_max_bytes_holds_at_every_moment(problems, name, factor):
     engine = engine_of(problems[name], method)
     seen, needed = [], None
     try:
-        passes(engine, 20, lambda: seen.append(allocated(engine.run.stock)))
+        passes(engine, 20, lambda: seen.append(allocated(engine.point.arrays.stock)))
     except CapTooSmallError as full:
         needed = int(re.search(r"at least (\d+) bytes", str(full))[1])
     assert max(seen) <= cap
     assert needed is None or cap < needed < 20 * cap
     assert needed is None or factor < 20  # that is room enough for every active set
-    assert_sound(engine.run)
+    assert_sound(engine.point)
 
 
 def test_too_few_bytes_are_refused_before_any_work():
@@ -365,33 +348,37 @@ def test_too_few_bytes_for_the_active_sets_end_the_run_with_its_certificate(prob
     assert_certificate_is_of(problem, result)
 
 
+def corners_with_use(point):
+    """Weight and last use of every stored corner."""
+    stock = point.arrays.stock
+    return {
+        (i, name_of(point, row, corner)): (stock.weight[row], stock.used_at[row])
+        for i in range(len(point.blocks))
+        for row, corner in corners_of(point, i)
+    }
+
+
 def test_the_longest_unused_idle_corners_are_evicted(problem):
     """Cut to a third of its size, a stock keeps all active corners and the idle ones used last."""
     method = bw.BCFW(step=bw.Pairwise(), cache=bw.Cache())
     engine = engine_of(problem, method)
     passes(engine, 15, lambda: None)
-    run = engine.run
-    before = {
-        (i, name_of(run, row, corner)): (run.stock.weight[row], run.stock.used_at[row])
-        for i in range(len(problem))
-        for row, corner in corners_of(run, i)
-    }
-    rows = live_rows(run.stock)
-    is_idle = run.stock.weight[rows] == 0.0
-    active_size = int(run.stock.size[rows[~is_idle]].sum())
-    idle_size = int(run.stock.size[rows[is_idle]].sum())
-    needed = int(run.bound.max())
+    point = engine.point
+    before, stock = corners_with_use(point), point.arrays.stock
+    rows = live_rows(stock)
+    is_idle = stock.weight[rows] == 0.0
+    active_size = int(stock.size[rows[~is_idle]].sum())
+    idle_size = int(stock.size[rows[is_idle]].sum())
+    needed = int(point.code_size.max())
     assert idle_size > 3 * needed
-    run.stock = run.stock._replace(slot=run.stock.slot[: run.stock.end[0]])  # no room is left
-    cap = ROW_BYTES * len(run.stock.weight) + 4 * (active_size + needed + idle_size // 3)
-    run.stock = roomier_stock(run.stock, run.bound, cap)
-    after = {
-        (i, name_of(run, row, corner)): (run.stock.weight[row], run.stock.used_at[row])
-        for i in range(len(problem))
-        for row, corner in corners_of(run, i)
-    }
+    full = stock._replace(code=stock.code[: stock.end[0]])  # no room is left
+    n_rows = int((~is_idle).sum() + len(problem) + is_idle.sum() // 3)
+    n_entries = active_size + needed + idle_size // 3
+    cap = stock_bytes(len(problem), n_rows, n_entries, per_entry=4)
+    point.arrays = point.arrays._replace(stock=roomier_stock(full, point.code_size, cap))
+    after = corners_with_use(point)
     assert all(before[key] == after[key] for key in after)
-    assert_sound(run)
+    assert_sound(point)
     gone = set(before) - set(after)
     kept_idle = [used_at for weight, used_at in after.values() if weight == 0.0]
     assert gone
@@ -420,17 +407,17 @@ def test_multi_plane_passes_save_calls_and_lose_nothing(problems, name):
 
 
 def test_passes_over_stored_corners_go_on_while_they_gain_more_per_second():
-    planes = block_engine._Planes()
-    assert not planes.prefers_store()  # nothing is stored yet
-    planes.note(is_store=False, gain=10.0, seconds=10.0)
-    assert planes.prefers_store()  # tried at least once after each pass of oracle calls
-    planes.note(is_store=True, gain=4.0, seconds=2.0)  # 2 a second; 14/12 since the oracle pass
-    assert planes.prefers_store()
-    planes.note(is_store=True, gain=1.0, seconds=2.0)  # 1/2 a second; 15/14
-    assert not planes.prefers_store()
-    planes.note(is_store=False, gain=1.0, seconds=10.0)  # counted from here anew
-    planes.note(is_store=True, gain=0.4, seconds=2.0)  # 0.2 a second; 1.4/12
-    assert planes.prefers_store()
+    planes = Planes()
+    assert not planes.prefers_stock()  # nothing is stored yet
+    planes.note(is_stock=False, gain=10.0, seconds=10.0)
+    assert planes.prefers_stock()  # tried at least once after each pass of oracle calls
+    planes.note(is_stock=True, gain=4.0, seconds=2.0)  # 2 a second; 14/12 since the oracle pass
+    assert planes.prefers_stock()
+    planes.note(is_stock=True, gain=1.0, seconds=2.0)  # 1/2 a second; 15/14
+    assert not planes.prefers_stock()
+    planes.note(is_stock=False, gain=1.0, seconds=10.0)  # counted from here anew
+    planes.note(is_stock=True, gain=0.4, seconds=2.0)  # 0.2 a second; 1.4/12
+    assert planes.prefers_stock()
 
 
 # -- options -----------------------------------------------------------------------------------

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from blockwolfe.methods.engines import make_engine
 
 import blockwolfe as bw
+from at_work import engine_of
 from blockwolfe.base.archive import read_archive, write_archive
+from blockwolfe.base.records import flattened
 from blockwolfe.methods import auto
-from blockwolfe.methods.bcfw import passes as block_engine
+from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.registry import as_method
-from blockwolfe.problem.workers import Workers
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
 from plain_tasks import Clock, Labels, Timed
@@ -261,24 +261,14 @@ def test_a_crash_soon_after_another(problems, method, tmp_path, in_memory, monke
     assert_same(content(bw.solve(problem, LAM, method, **options)), expected)
 
 
-def engine_of(problem, method, seed):
-    blocks, state = problem.blocks, problem.initial_state()
-    workers = Workers(blocks, 1)
-    engine = make_engine(
-        as_method(method), blocks, state, LAM, np.random.default_rng(seed), workers
-    )
-    engine.prepare()
-    return engine
-
-
 def contents_of(thing, left_out):
     """Attributes by name, those of parts with names of their own."""
     found = {}
     for name, value in vars(thing).items():
         if name in left_out:
             continue
-        if hasattr(value, "_asdict"):  # pool, stock, box, draws
-            found |= {f"{name}.{field}": part for field, part in value._asdict().items()}
+        if hasattr(value, "_asdict"):  # arrays of the point, notes, draws
+            found |= {f"{name}.{field}": part for field, part in flattened(value).items()}
         elif hasattr(value, "bit_generator"):
             found[name] = str(value.bit_generator.state)
         elif hasattr(value, "to_save"):
@@ -293,7 +283,7 @@ def contents_of(thing, left_out):
 def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_path):
     """Written in the middle of a pass and read into a fresh engine, attribute by attribute."""
     problem = problems["python", is_bounded]
-    engine = engine_of(problem, method, seed=0)
+    engine = engine_of(problem, method, LAM, seed=0)
     for _ in range(3):
         engine.advance(len(problem), lambda: True)
     engine.certify()
@@ -302,11 +292,16 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     identity = identity_of(problem.blocks, LAM, as_method(method))
     checkpoint = trial(tmp_path / "run.npz")
     Writer(checkpoint, identity).write({}, engine)
-    twin = engine_of(problem, method, seed=1)
+    twin = engine_of(problem, method, LAM, seed=1)
     twin.restore(read_checkpoint(checkpoint, identity).engine)
-    of_run = {"blocks", "work", "stopped_at"}  # the problem itself, and scratch
-    of_engine = {"run", "workers", "_chunk", "_found", "_adapt_chunk"}  # (chunks go by the clock)
-    for one, other, left_out in ((engine.run, twin.run, of_run), (engine, twin, of_engine)):
+    of_point = {"blocks", "work"}  # the problem itself, and scratch
+    of_engine = {"blocks", "point", "ledger", "own", "scratch", "workers", "_chunk", "_found"}
+    pairs = (
+        (engine.point, twin.point, of_point),
+        (engine.ledger, twin.ledger, set()),
+        (engine, twin, of_engine),  # (chunks go by the clock)
+    )
+    for one, other, left_out in pairs:
         expected, found = contents_of(one, left_out), contents_of(other, left_out)
         assert set(expected) == set(found)
         for name, value in expected.items():
@@ -493,7 +488,7 @@ def test_a_truncated_file_is_refused(problems, written, share):
 def test_an_altered_file_is_refused(problems, written):
     with np.load(written) as archive:
         arrays = dict(archive)
-    arrays["engine.run.w"] = arrays["engine.run.w"] + 1e-9
+    arrays["engine.point.w"] = arrays["engine.point.w"] + 1e-9
     np.savez(written, **arrays)
     with pytest.raises(bw.ModelFileError, match="altered"):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)

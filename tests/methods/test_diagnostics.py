@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from blockwolfe.methods.bcfw.passes import BlockEngine
-from blockwolfe.methods.engines import make_engine
 
 import blockwolfe as bw
+from at_work import engine_of
 from blockwolfe.methods.bcfw.diagnostics import non_uniformity
-from blockwolfe.methods.bcfw.rules import DROPS, STEPS
-from blockwolfe.methods.registry import as_method
-from blockwolfe.problem.workers import Workers
+from blockwolfe.methods.bcfw.engine import BlockEngine
 from zoo import PROBLEMS
 
 LAM = 0.05
@@ -21,17 +18,9 @@ def problem():
     return PROBLEMS["chain-dense"]()
 
 
-def engine_of(problem, method, lam=LAM):
-    blocks = problem.blocks
-    arguments = (problem.initial_state(), lam, np.random.default_rng(0), Workers(blocks, 1))
-    engine = make_engine(as_method(method), blocks, *arguments)
-    engine.prepare()
-    return engine
-
-
 def advance(engine, n_passes):
     for _ in range(n_passes):
-        engine.advance(len(engine.run.blocks), lambda: True)
+        engine.advance(engine.n_blocks, lambda: True)
 
 
 # -- chi -----------------------------------------------------------------------------------------
@@ -93,15 +82,15 @@ def test_chi_and_factor_are_of_the_certified_block_gaps(problem):
 @pytest.mark.parametrize("method", ["bcfw", "bcfw+gap+pairwise+cache", "bcfw+blended"])
 def test_estimates_are_not_stale_when_just_made(problem, method):
     """Two certificates of one point: the ratio is one up to the resolution of the numbers."""
-    engine = engine_of(problem, method)
+    engine = engine_of(problem, method, LAM)
     advance(engine, 3)
     estimate = engine.gap_estimate
     first = engine.certify()
-    assert engine.run.staleness == estimate / first.gap
-    assert abs(engine.run.staleness - 1.0) > 0.1  # (what the visits saw was another gap)
+    assert engine.ledger.staleness == estimate / first.gap
+    assert abs(engine.ledger.staleness - 1.0) > 0.1  # (what the visits saw was another gap)
     second = engine.certify()
     assert second.gap == pytest.approx(first.gap, abs=10 * first.resolution)
-    assert abs(engine.run.staleness - 1.0) <= 10 * first.resolution / first.gap
+    assert abs(engine.ledger.staleness - 1.0) <= 10 * first.resolution / first.gap
 
 
 def test_the_trace_has_the_staleness_that_a_certificate_found(problem, monkeypatch):
@@ -121,9 +110,9 @@ def test_the_trace_has_the_staleness_that_a_certificate_found(problem, monkeypat
 
 
 def test_staleness_is_unknown_before_every_block_was_seen(problem):
-    engine = engine_of(problem, "bcfw")
+    engine = engine_of(problem, "bcfw", LAM)
     engine.certify()
-    assert np.isnan(engine.run.staleness)
+    assert np.isnan(engine.ledger.staleness)
 
 
 # -- hits, calls, active sets --------------------------------------------------------------------
@@ -187,12 +176,11 @@ def test_drops_are_counted_once_each(problem):
     engine = engine_of(problem, method, lam=0.3)
     found = 0
     for _ in range(12):
-        before = engine.run.tally.copy()
-        n_before = engine.run.n_active() * len(problem)
+        before, n_before = engine.counts, engine.point.n_active() * len(problem)
         advance(engine, 1)
-        n_after = engine.run.n_active() * len(problem)
-        drops = engine.run.tally[DROPS] - before[DROPS]
-        steps = engine.run.tally[STEPS] - before[STEPS]
+        n_after = engine.point.n_active() * len(problem)
+        drops = engine.counts.drops - before.drops
+        steps = engine.counts.steps - before.steps
         assert n_before - drops <= n_after <= n_before + steps - drops
         found += drops
     assert found > 0

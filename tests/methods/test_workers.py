@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.bcfw import passes as block_engine
+from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.problem.certificate import examine, sweep
 from blockwolfe.problem.state import rebuild_v
 from blockwolfe.problem.workers import Workers, check_n_jobs
@@ -85,8 +85,8 @@ def test_runs_do_not_depend_on_n_jobs(problems, name, method):
 def test_cheap_compiled_oracles_are_not_called_in_batches(problems, monkeypatch):
     """The default batch size follows the cost of a call: one below the threshold, more above."""
     alone = bw.solve(problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0)
-    for dear, is_alike in ((np.inf, True), (0.0, False)):
-        monkeypatch.setattr(block_engine, "DEAR_SECONDS", dear)
+    for expensive, is_alike in ((np.inf, True), (0.0, False)):
+        monkeypatch.setattr(block_engine, "EXPENSIVE_SECONDS", expensive)
         result = bw.solve(
             problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0, n_jobs=2
         )
@@ -156,12 +156,12 @@ def test_a_batch_draws_blocks_as_often_as_their_gaps_say(problems):
     """Drawn one by one from a fixed set of estimates: frequencies within four standard errors."""
     blocks = problems["chain-dense"].blocks
     rng = np.random.default_rng(0)
-    run = type("Run", (), {"gap": np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.5, 0.0, 1.5])})
+    ledger = type("Ledger", (), {"gap": np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.5, 0.0, 1.5])})
     method = type("Method", (), {"sampling": bw.GapSampling()})
-    engine = type("Engine", (), {"run": run, "method": method})
+    engine = type("Engine", (), {"ledger": ledger, "method": method})
     n_draws = 40_000
     drawn = block_engine.BlockEngine._drawn(engine, np.full(n_draws, -1), rng.random(n_draws))
-    share = run.gap / run.gap.sum()
+    share = ledger.gap / ledger.gap.sum()
     errors = np.sqrt(share * (1 - share) / n_draws)
     frequency = np.bincount(drawn, minlength=len(blocks)) / n_draws
     assert (np.abs(frequency - share) <= 4 * errors).all()

@@ -185,13 +185,22 @@ class DualPoint:
         rows = self._lists(order)
         n_met = np.zeros(len(blocks), dtype=np.int64)
         n_met[order] = np.diff(blocks.truth.start)[order] + (lag.length[order] if share else 0)
-        n_met[order] += stock.n_rows[order] * blocks.part_size[order]
+        n_met[order] += self._stored_parts(order)
         n_met = np.minimum(n_met, blocks.n_parts)
         part, mean = np.zeros(int(n_met.sum()), dtype=np.int32), np.zeros(int(n_met.sum()))
         out = Store(starts(n_met), np.zeros_like(n_met), part, mean, ell)
         args = (order, blocks.truth, stock, rows, lag, share, self.work.look, out)
         call(_sum_means, "means", *args)
         return out
+
+    def _stored_parts(self, order: np.ndarray) -> np.ndarray:
+        """How many parts, at most, the stored corners of each of these blocks have together."""
+        stock = self.arrays.stock
+        if self.is_coded:
+            return np.asarray(stock.n_rows[order] * self.blocks.part_size[order])
+        # (a mixture of outputs has more parts than any one of them)
+        size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
+        return np.diff(size[offsets(stock.n_rows[order])])
 
     def _lists(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parts of stored corners: an array, and of each row where they begin, and how many."""

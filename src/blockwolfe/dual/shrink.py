@@ -76,6 +76,7 @@ def shrink(
 
     Gap estimates are left to the caller, who knows how they were made.
     """
+    rho = float(rho)  # (of one type: compiled code is entered without a look at it)
     if point.keeps_corners:
         truth = _stored_truth(point)
         point.make_room(max_bytes, n_entries=len(truth[1]))  # one corner more for every block

@@ -24,7 +24,7 @@ class DualEngine(WalkingEngine):
     """A method at work on a dual point."""
 
     def __init__(self, setup: Setup, has_average: bool, keeps_corners: bool) -> None:
-        self.blocks, self.workers, self.rng = setup.blocks, setup.workers, setup.rng
+        self.blocks, self.workers = setup.blocks, setup.workers
         self.point = DualPoint(setup.blocks, setup.state, setup.lam, has_average, keeps_corners)
         self.ledger = Ledger(len(setup.blocks))
         self.scratch = setup.blocks.scratch()

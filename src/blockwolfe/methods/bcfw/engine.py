@@ -12,6 +12,7 @@ from blockwolfe.base.compiled import call
 from blockwolfe.base.seeds import plain_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.gap_tree import make_tree
 from blockwolfe.methods.bcfw.loop import visit_blocks
@@ -54,6 +55,7 @@ class BlockEngine(DualEngine):
     def __init__(self, method: BCFW, setup: Setup, keeps_corners: bool) -> None:
         super().__init__(setup, method.averaging, keeps_corners)
         self.method: BCFW = method
+        self.rng = setup.rng
         self._draws, self._done = _NO_DRAWS, 0  # the pass at work; a checkpoint may split it
         self._source = FROM_ORACLE
         self._hit_floor = 0.0  # of the cache, for the pass at work
@@ -68,24 +70,24 @@ class BlockEngine(DualEngine):
         self._visit(_NO_DRAWS, 0, FROM_ORACLE, NO_BATCH)
 
     def _rule(self, source: int) -> Rule:
-        """The settings as the loop reads them."""
+        """The settings as the loop reads them: of the same types for all methods."""
         step, cache, blocks, point = self.method.step, self.method.cache, self.blocks, self.point
         n_corrections, correction_share = step.corrections
         return Rule(
-            lam=point.lam,
+            lam=float(point.lam),
             source=source,
             is_forward=not step.needs_corners,
-            has_line_search=step.line_search,
-            needs_gains=step.needs_gains,
+            has_line_search=bool(step.line_search),
+            needs_gains=bool(step.needs_gains),
             keeps_corners=point.keeps_corners,
             keeps_idle=cache is not None,
             has_average=point.has_average,
             max_corners=cache.max_corners if cache and cache.max_corners else NO_CAP,
             hit_share=float(cache.F) if cache else 0.0,
             hit_floor=self._hit_floor,
-            n_corrections=n_corrections,
-            correction_share=correction_share,
-            is_max_gap=self.method.sampling.is_max,
+            n_corrections=int(n_corrections),
+            correction_share=float(correction_share),
+            is_max_gap=bool(self.method.sampling.is_max),
             is_bounded=blocks.is_bounded,
             is_exact_search=self.method.line_search == "exact",
             is_identity=blocks.is_identity,
@@ -121,10 +123,11 @@ class BlockEngine(DualEngine):
         # (a pass over stored corners renews no estimate, so there is none to go by)
         sampling = Permutation() if self._source == FROM_STOCK else method.sampling
         draws = sampling.draws(ledger.gap, self._n_draws, self.rng)
+        self._plant_tree()
+        draws = _checked(draws, self.n_blocks, sampling, has_tree=len(ledger.notes.tree) > 0)
         self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
         self._n_draws += len(self._draws.block)
         self._done = 0
-        self._plant_tree()
 
     def _plant_tree(self) -> None:
         gap, sampling = self.ledger.gap, self.method.sampling
@@ -293,3 +296,17 @@ class BlockEngine(DualEngine):
         self._planes.restore(saved["planes"])
         self.rng.bit_generator.state = saved["rng"]
         self.seconds_per_call = float(saved["seconds_per_call"])
+
+
+def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:
+    """Draws as the loop, which looks at nothing twice, can bear them: a rule may be a user's."""
+    block = np.ascontiguousarray(draws.block, dtype=np.int64)
+    uniform = np.ascontiguousarray(draws.uniform, dtype=np.float64)
+    least = -1 if has_tree else 0
+    is_sound = block.ndim == 1 and len(block) > 0 and block.shape == uniform.shape
+    if not is_sound or block.min() < least or block.max() >= n_blocks:
+        raise OptionError(
+            f"{type(sampling).__name__} gave blocks to visit that are not a list of numbers "
+            f"0..{n_blocks - 1}; correct its order()."
+        )
+    return Draws(block, uniform)

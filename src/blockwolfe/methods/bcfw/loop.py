@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.stock import Stock, drop_idle
+from blockwolfe.dual.point import Point
+from blockwolfe.dual.stock import drop_idle
 from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
 from blockwolfe.methods.bcfw.ledger import Notes
 from blockwolfe.methods.bcfw.rules import (
@@ -70,11 +71,18 @@ def _note_visit(
 
 
 @jit(forceinline=True)
-def _again(rule: Rule, block: Block, stock: Stock, gap: float) -> Target:
-    """The best stored corner, for one step more; none where it is not worth it."""
-    row = block.best
+def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -> Target:
+    """The best stored corner, for one step more; none where it is not worth it.
+
+    Nor where the lag of the average may lack room for its parts: those of idle corners are not
+    all in its list, and room was made for one corner.
+    """
+    row, stock, means = block.best, point.stock, point.means
     slope = block.weight * (stock.height[row] - stock.height[block.low])
     outcome = FOUND if slope > rule.correction_share * gap else LACKS_ROOM
+    if rule.has_average and stock.weight[row] == 0.0:
+        lacks_parts = means.capacity[block.i] - means.length[block.i] < part_size
+        outcome = LACKS_ROOM if lacks_parts else outcome
     return Target(outcome, row, 0, stock.loss[row], stock.height[row], True)
 
 
@@ -112,7 +120,7 @@ def visit_blocks(
                 block = ranked(block, ranks)
                 gap = _note_visit(rule, block, target, point.ell[i], stock.used_at, notes)
             else:
-                target = _again(rule, block, stock, gap)
+                target = _again(rule, block, point, part_size[i], gap)
             if target.outcome != FOUND or not take_step(
                 rule, block, target, choose, features, data, scratch, point, notes, work
             ):

@@ -123,11 +123,18 @@ def _rank(
 
 @jit
 def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
-    """<theta, mean>, and the size of the terms it is made of."""
+    """<theta, mean>, and the size of the terms it is made of; by four at a time (see `dot`)."""
     total, magnitude = 0.0, 0.0
     part, mean = means.part, means.mean
-    begin = means.start[i]
-    for s in range(np.uint64(begin), np.uint64(begin + means.length[i])):
+    begin, length = means.start[i], means.length[i]
+    whole, end = np.uint64(begin + length - length % 4), np.uint64(begin + length)
+    for s in range(np.uint64(begin), whole, np.uint64(4)):
+        t, u, v = s + np.uint64(1), s + np.uint64(2), s + np.uint64(3)
+        a, b = theta[np.uint64(part[s])] * mean[s], theta[np.uint64(part[t])] * mean[t]
+        c, d = theta[np.uint64(part[u])] * mean[u], theta[np.uint64(part[v])] * mean[v]
+        total += (a + b) + (c + d)
+        magnitude += (abs(a) + abs(b)) + (abs(c) + abs(d))
+    for s in range(whole, end):
         term = theta[np.uint64(part[s])] * mean[s]
         total += term
         magnitude += abs(term)
