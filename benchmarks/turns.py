@@ -1,4 +1,4 @@
-"""Two checkouts of the library take turns at the same work: is one of them slower?
+"""Two checkouts of the library take turns at the same work, to see whether one is slower.
 
     python benchmarks/turns.py --before OTHER/src --after src [--data DATA] [--rounds 15] [NAME ...]
 
