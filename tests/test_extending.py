@@ -167,8 +167,8 @@ def test_tasks_are_sound(own):
     X, Y = sequences()
     assert bw.check_task(own.OneChange(3), X, Y, random_state=0).n_enumerated == len(X)
     assert bw.check_task(own.Smooth(3), X, Y, random_state=0).n_comparisons > 0
-    longer = np.random.default_rng(0).normal(size=(300, 2))  # (has too many outputs to list)
-    assert bw.check_task(own.OneChange(3), [longer], [np.zeros(300, int)]).n_enumerated == 0
+    longer = np.random.default_rng(0).normal(size=(400, 2))  # (has too many outputs to list)
+    assert bw.check_task(own.OneChange(3), [longer], [np.zeros(400, int)]).n_enumerated == 0
 
 
 @pytest.mark.parametrize("lam", [0.1, 1.0])

@@ -20,7 +20,7 @@ def methods(json: o.Json = False) -> int:
     """
     from blockwolfe.methods.registry import known
 
-    found = {name: _told(method) for name, method in known("method").items()}
+    found = {name: _told(method) for name, method in sorted(known("method").items())}
     rows = [(name, told["summary"], told["ends_with"]) for name, told in found.items()]
     words = [
         (f"{name}+{word}", what) for name, told in found.items() for word, what in told["words"]

@@ -84,8 +84,8 @@ def words_of(method: type[Method]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def method_names() -> list[str]:
-    """Every method, and every method with one word after it."""
-    methods = _REGISTERED["method"]
+    """Every method, by the alphabet, and every method with one word after it."""
+    methods = dict(sorted(_REGISTERED["method"].items()))
     combined = [f"{name}+{word}" for name, m in methods.items() for word, _ in words_of(m)]
     return [*methods, *combined]
 
