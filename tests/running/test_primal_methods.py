@@ -51,8 +51,8 @@ class ShrinkingEngine(Engine):
             self._add(visits=max_visits, oracle_calls=max_visits)
 
     def certify(self):
-        blocks = self.blocks
-        found = sweep(blocks, initial_state(blocks).store(), self._w, blocks.work())
+        blocks, own = self.blocks, (self.blocks.work(), self.blocks.scratch())
+        found = sweep(blocks, initial_state(blocks).store(), self._w, *own)
         self._add(certificate_calls=self.n_blocks)
         primal = primal_value(blocks, self._w, found.hinge, self.lam)
         return Certificate.primal_only(primal, self.n_blocks, self.lam, found.is_exact)
@@ -121,7 +121,7 @@ def test_its_trace_has_primals_where_it_was_certified(problem):
 
 def test_its_summary(problem):
     result = bw.solve(problem, LAM, Shrinking(), max_passes=3, random_state=0)
-    rows = dict(summary_rows(result, problem))
+    rows = dict(summary_rows(result, problem.task, problem.n_effective))
     assert rows["method"] == "shrinking weights"
     assert rows["gap"] == "not known   (primal only: the method has no dual point)"
     assert rows["optimum"] == f"at most {result.certificate.primal:.8g} (primal)"
