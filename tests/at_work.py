@@ -45,3 +45,10 @@ def mean_of(point, i):
         for part, value in corner.items():
             mean[part] = mean.get(part, 0.0) + weight[row] * value
     return mean
+
+
+def active_corner(blocks, active, i, row):
+    """Parts and values of a corner of a state at rest."""
+    taken = slice(active.begin[row], active.begin[row + 1])
+    part = parts_of(blocks, i, active.code[taken]) if active.is_coded else active.code[taken].copy()
+    return part, active.value[taken].copy() if len(active.value) else np.ones(len(part))

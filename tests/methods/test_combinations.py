@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from at_work import active_corner
 from zoo import PROBLEMS, bounded, enumerated_primal, hinge_terms
 
 LAM = 0.1
@@ -95,14 +96,13 @@ def assert_active_set(problem, state):
         assert weight.sum() == pytest.approx(1.0, abs=1e-12)
         expected = problem.weight[i] * np.dot(weight, active.loss[rows])
         assert state.ell[i] == pytest.approx(expected, abs=1e-12)
-        mean = np.zeros(state.start[i + 1] - state.start[i])
+        mean, own = np.zeros(problem.blocks.n_parts), slice(state.start[i], state.start[i + 1])
         for row in range(active.start[i], active.start[i + 1]):
-            entries = slice(active.begin[row], active.begin[row + 1])
-            value = active.value[entries] if len(active.value) else 1.0
-            np.add.at(mean, active.slot[entries], active.weight[row] * value)
-        np.testing.assert_allclose(
-            mean, state.mean[state.start[i] : state.start[i + 1]], atol=1e-12
-        )
+            part, value = active_corner(problem.blocks, active, i, row)
+            np.add.at(mean, part, active.weight[row] * value)
+        np.testing.assert_allclose(mean[state.part[own]], state.mean[own], atol=1e-12)
+        mean[state.part[own]] = 0.0
+        assert not mean.any()
 
 
 @pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
@@ -156,12 +156,9 @@ def test_kkt_of_the_active_set(problems, name, method):
 
 def height_of(problem, result, i, row):
     """H_i of a stored corner, from its parts alone."""
-    state, blocks, active = result.state, problem.blocks, result.state.active
+    blocks, active = problem.blocks, result.state.active
     psi = np.zeros(problem.n_features)
-    entries = slice(active.begin[row], active.begin[row + 1])
-    slot = active.slot[entries]
-    part = state.part[state.start[i] : state.start[i + 1]][slot].copy()
-    value = active.value[entries].copy() if len(active.value) else np.ones(len(slot))
+    part, value = active_corner(blocks, active, i, row)
     add, truth = blocks.features.add, blocks.truth
     a, b = truth.start[i], truth.start[i + 1]
     add(blocks.data, i, part, value, len(part), -1.0, psi)
