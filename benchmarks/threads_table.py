@@ -37,7 +37,7 @@ def pass_seconds(problem: bw.Problem, lam: float, state: Any, given: Any) -> lis
     blocks, store = problem.blocks, state.store()
     with contextlib.ExitStack() as stack:
         crews = [stack.enter_context(Workers(blocks, n_jobs)) for n_jobs in given.jobs]
-        best, own = [float("inf")] * len(crews), (blocks.work(), blocks.scratch())
+        best, own = [float("inf")] * len(crews), blocks.own()
         for _ in range(given.repetitions):
             for k, crew in enumerate(crews):
                 taken = timed(lambda crew=crew: examine(blocks, store, lam, *own, workers=crew))

@@ -69,7 +69,7 @@ def test_kept_corners_larger_than_any_before(growing):
     order = np.arange(8)
     w = np.random.default_rng(0).normal(size=task.n_features)
     store = growing.initial_state().store()
-    found = sweep(blocks, store, w, blocks.work(), blocks.scratch(), order=order, keep=True).answers
+    found = sweep(blocks, store, w, *blocks.own(), order=order, keep=True).answers
     for i in order:
         index, value = task.features(i, task.augmented_decode(i, 0, w))
         kept = slice(found.start[i], found.start[i] + found.size[i])

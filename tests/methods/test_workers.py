@@ -268,7 +268,7 @@ def test_processes_give_the_answers_that_one_gives(python_problem):
     with Workers(blocks, 3) as workers:
         for passes in (0, 1, 5):
             state = bw.solve(problem, LAM, "bcfw", 0.0, max_passes=passes, random_state=0).state
-            store, own = state.store(), (blocks.work(), blocks.scratch())
+            store, own = state.store(), blocks.own()
             alone = bw.certify(problem, state, LAM)
             Counting.calls_here = 0
             together = examine(blocks, store, LAM, *own, workers=workers)[0]
@@ -304,7 +304,7 @@ def test_a_corner_that_outgrows_its_room_keeps_the_other_answers():
     scratch = blocks.scratch()
     scratch.put_answers(w, order, [blocks.data.ask(i, w) for i in order])
     type(task).calls_here = 0
-    prepared = examine(blocks, state.store(), LAM, blocks.work(), scratch)[0]
+    prepared = examine(blocks, state.store(), LAM, blocks.sweep_work(), scratch)[0]
     assert type(task).calls_here == 0
     fresh = bw.Problem(growing_task(), np.arange(10), [0] * 10)
     assert_same_certificate(prepared, bw.certify(fresh, state, LAM))

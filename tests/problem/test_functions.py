@@ -22,7 +22,7 @@ def columns(blocks, i, parts):
 def answer(blocks, i, theta, scratch):
     """What the oracle finds at theta: its parts, values, code, loss and slack."""
     n = max(blocks.n_parts, int(blocks.part_size.max()))
-    code, value = np.zeros(n, dtype=blocks.code_type), np.ones(n)
+    code, value = np.zeros(n, dtype=np.int32), np.ones(n)
     part = np.zeros(n, dtype=np.int32)
     size, loss, slack = blocks.oracles.maximize(blocks.data, i, theta, scratch, code, value)
     n_parts = blocks.oracles.unpack(blocks.data, i, code, size, part)
@@ -80,7 +80,7 @@ def test_codes_of_true_outputs_unpack_to_their_parts(name):
         code = codes.code[codes.start[i] : codes.start[i + 1]]
         assert len(code) <= blocks.corner_size[i]
         part = np.zeros(int(blocks.part_size[i]), dtype=np.int32)
-        n = blocks.oracles.unpack(blocks.data, i, code.astype(blocks.code_type), len(code), part)
+        n = blocks.oracles.unpack(blocks.data, i, code.astype(np.int32), len(code), part)
         np.testing.assert_array_equal(part[:n], listed.part[listed.start[i] : listed.start[i + 1]])
 
 

@@ -43,7 +43,7 @@ class ShrinkingEngine(Engine):
     def __init__(self, method, setup):
         self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
         self.n_blocks = len(setup.blocks)
-        self.own = (setup.blocks.work(), setup.blocks.scratch())
+        self.own = setup.blocks.own()
         self._w = setup.rng.normal(size=setup.blocks.n_features)
         self._counts = Counts(self.n_blocks)
 

@@ -27,8 +27,7 @@ class DualEngine(WalkingEngine):
         self.blocks, self.workers = setup.blocks, setup.workers
         self.point = DualPoint(setup.blocks, setup.state, setup.lam, has_average, keeps_corners)
         self.ledger = Ledger(len(setup.blocks))
-        self.scratch = setup.blocks.scratch()
-        self.own = (setup.blocks.work(), self.scratch)  # of full passes
+        self.own = setup.blocks.own()  # work and scratch of full passes; visits share the scratch
         self.n_blocks = len(setup.blocks)
         self.certificate_calls = 0
         self._average_w = self.point.arrays.w

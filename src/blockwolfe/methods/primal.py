@@ -63,7 +63,7 @@ class PrimalEngine(Engine):
         self.w = self.within_bounds(np.zeros(setup.blocks.n_features))
         self._counts = Counts(self.n_blocks)
         self._truth = initial_state(setup.blocks).store()
-        self._own = (setup.blocks.work(), setup.blocks.scratch())
+        self._own = setup.blocks.own()
 
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""

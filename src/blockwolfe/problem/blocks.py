@@ -17,7 +17,7 @@ from blockwolfe.problem.user_oracle import blocks_of_oracle
 from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks
 from blockwolfe.tasks.pieces import feature_pieces, oracle_pieces
 
-__all__ = ["Blocks", "Seam", "Work", "make_blocks"]
+__all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
 
 
 class Seam(NamedTuple):
@@ -32,23 +32,14 @@ class Seam(NamedTuple):
     is_identity: bool
 
 
-class Work(NamedTuple):
-    """Scratch of one thread for the block algebra; `slot_of` is -1 everywhere at rest."""
+class SweepWork(NamedTuple):
+    """Scratch of one thread for a full pass: scores, and the output that an oracle gives."""
 
     theta: np.ndarray  # scores by part; no entries where they are w itself
     code: np.ndarray  # an output as the oracle gives it (where it is not coded, `part` itself)
-    part: np.ndarray  # a corner: its parts,
-    value: np.ndarray  # their values,
-    slot: np.ndarray  # and their places in the block's list of parts
-    slot_of: np.ndarray
-    slot_theta: np.ndarray  # scores of the block's parts, by slot
-    dense: np.ndarray  # a direction by slot; zero at rest
-    moved_slot: np.ndarray  # a direction, sparse: slots,
-    moved_part: np.ndarray  # parts,
-    delta: np.ndarray  # and changes
-    image: np.ndarray  # under bounds, a direction of w; zero at rest
-    coordinate: np.ndarray  # the same, sparse: coordinates
-    move: np.ndarray  # and changes
+    part: np.ndarray  # its parts,
+    value: np.ndarray  # and their values
+    seen: np.ndarray  # scores of some parts, in the order listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,26 +99,20 @@ class Blocks(TaskBlocks):
         """Fresh scratch of features and oracles, for one thread."""
         return self.make_scratch()
 
-    def work(self) -> Work:
-        """Fresh scratch of the block algebra, for one thread."""
-        n_parts, n_corner = self.n_parts, max(self.n_parts, int(self.part_size.max()))
-        n_bounded, part = len(self.lower), np.zeros(n_corner, dtype=np.int32)
-        most = int(self.corner_size.max())
-        return Work(
-            theta=np.zeros(0 if self.is_identity else n_parts),
-            code=np.zeros(most, dtype=self.code_type) if self.is_coded else part,
+    def own(self) -> tuple[SweepWork, Any]:
+        """What one thread needs for full passes: work and scratch of its own."""
+        return self.sweep_work(), self.scratch()
+
+    def sweep_work(self) -> SweepWork:
+        """Fresh scratch of full passes, for one thread."""
+        n_entries = max(self.n_parts, int(self.part_size.max()), int(self.corner_size.max()))
+        part = np.zeros(n_entries, dtype=np.int32)
+        return SweepWork(
+            theta=np.zeros(0 if self.is_identity else self.n_parts),
+            code=np.zeros(n_entries, dtype=np.int32) if self.is_coded else part,
             part=part,
-            value=np.zeros(n_corner),
-            slot=np.zeros(n_corner, dtype=np.int32),
-            slot_of=np.full(n_parts, -1, dtype=np.int32),
-            slot_theta=np.zeros(n_corner),
-            dense=np.zeros(n_parts),
-            moved_slot=np.zeros(n_parts, dtype=np.int32),
-            moved_part=np.zeros(n_parts, dtype=np.int32),
-            delta=np.zeros(n_parts),
-            image=np.zeros(n_bounded),
-            coordinate=np.zeros(n_bounded, dtype=np.int64),
-            move=np.zeros(n_bounded),
+            value=np.zeros(n_entries),
+            seen=np.zeros(n_entries),
         )
 
     @property

@@ -22,7 +22,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.markup import table
 from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
-from blockwolfe.problem.blocks import Blocks, Seam, Work
+from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
@@ -219,7 +219,7 @@ def _sweep(
     data: Any,
     scratch: Any,
     store: Store,
-    work: Work,
+    work: SweepWork,
     out: Any,
 ) -> int:
     """Hinge, gap and the size of their terms at positions span[0]:span[1] of the order.
@@ -228,7 +228,7 @@ def _sweep(
     """
     truth, weight, w, room = blocks
     features, oracles = seam.features, seam.oracles
-    theta, seen = w if seam.is_identity else work.theta, work.slot_theta
+    theta, seen = w if seam.is_identity else work.theta, work.seen
     is_kept = out.code.shape[0] > 0
     for position in range(span[0], span[1]):
         i = order[position]
@@ -281,7 +281,7 @@ def sweep(
     blocks: Blocks,
     store: Store,
     w: np.ndarray,
-    work: Work,
+    work: SweepWork,
     scratch: Any,
     *,
     order: np.ndarray | None = None,
@@ -329,7 +329,7 @@ def _fill(
     begin: int,
     store: Store,
     at: tuple[np.ndarray, np.ndarray],
-    own: tuple[Work, Any],
+    own: tuple[SweepWork, Any],
     out: Answers,
     workers: Workers | None,
 ) -> int:
@@ -339,7 +339,7 @@ def _fill(
     """
     of_blocks = (blocks.truth, blocks.weight, *at)
 
-    def fill(span: tuple[int, int], work: Work, scratch: Any) -> int:
+    def fill(span: tuple[int, int], work: SweepWork, scratch: Any) -> int:
         args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
         return int(call(_sweep, blocks.kind, span, *args))
 
@@ -351,7 +351,7 @@ def _fill(
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
     room = room if keep else np.zeros_like(room)
     total, size = int(room.sum()), np.zeros_like(room)
-    code, value = np.zeros(total, blocks.code_type), np.zeros(0 if blocks.is_coded else total)
+    code, value = np.zeros(total, dtype=np.int32), np.zeros(0 if blocks.is_coded else total)
     hinge, gap, slack, magnitude, loss = (np.zeros(len(room)) for _ in range(5))
     return Answers(hinge, gap, slack, magnitude, loss, starts(room), size, code, value)
 
@@ -409,7 +409,7 @@ def _raise_worse_than_truth(i: int, hinge: float, bounds_error: bool) -> None:
     )
 
 
-def prepare(blocks: Blocks, store: Store, work: Work, scratch: Any) -> None:
+def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None:
     """Compile what `examine` runs, by running it on no block."""
     none = np.zeros(0, dtype=np.int64)
     of_blocks = (blocks.truth, blocks.weight, rebuild_v(blocks, store), blocks.corner_size)
@@ -427,7 +427,7 @@ def examine(
     blocks: Blocks,
     store: Store,
     lam: float,
-    work: Work,
+    work: SweepWork,
     scratch: Any,
     keep: bool = False,
     workers: Workers | None = None,

@@ -214,7 +214,7 @@ def _check_compiled(task: Any, X: Any, Y: Any, rng: np.random.Generator) -> None
     """H_i(w) by the compiled oracle must be H_i(w) by the four methods."""
     n = n_examples(X, Y)
     blocks = make_blocks(task, X, Y, np.full(n, 1.0 / n))
-    store, work, scratch = initial_state(blocks).store(), blocks.work(), blocks.scratch()
+    store, work, scratch = initial_state(blocks).store(), *blocks.own()
     for drawn in (np.zeros(blocks.n_features), rng.normal(size=blocks.n_features)):
         w = _within_bounds(task, drawn)
         hinges = sweep(blocks, store, w, work, scratch).answers.hinge

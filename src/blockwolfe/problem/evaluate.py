@@ -62,4 +62,4 @@ def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
     for drawn in (w, -w):
         # beyond the bounds an oracle owes nothing, and w never gets there
         probe = np.clip(drawn, blocks.lower, blocks.upper) if blocks.is_bounded else drawn
-        sweep(few, initial_state(few).store(), probe, few.work(), few.scratch())
+        sweep(few, initial_state(few).store(), probe, *few.own())

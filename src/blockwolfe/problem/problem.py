@@ -93,7 +93,7 @@ class Problem:
             raise InputError(f"w[{np.argmin(np.isfinite(w))}] is not finite.")
         blocks = self.blocks
         store = self.initial_state().store()
-        hinge = sweep(blocks, store, w, blocks.work(), blocks.scratch()).hinge
+        hinge = sweep(blocks, store, w, *blocks.own()).hinge
         value = primal_value(blocks, w, hinge, lam)
         if np.isnan(value):
             raise self._no_value(w)
@@ -127,7 +127,7 @@ def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = Non
     blocks = problem.blocks
     store = check_state(blocks, state, "state").store()
     with Workers(blocks, n_jobs) as workers:
-        return examine(blocks, store, lam, blocks.work(), blocks.scratch(), workers=workers)[0]
+        return examine(blocks, store, lam, *blocks.own(), workers=workers)[0]
 
 
 def check_lam(lam: Any) -> float:

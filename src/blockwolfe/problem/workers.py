@@ -22,7 +22,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError
-from blockwolfe.problem.blocks import Blocks, Work
+from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.python_task import PythonOracle
 
 __all__ = ["Workers", "check_n_jobs", "cut"]
@@ -51,13 +51,13 @@ class Workers:
         self.has_threads = blocks.is_compiled and n_jobs > 1
         self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
         self._executor: Executor | None = None
-        self._own: list[tuple[Work, Any]] = []  # of each thread
+        self._own: list[tuple[SweepWork, Any]] = []  # of each thread
 
     def __enter__(self) -> Workers:
         if self.has_threads:
             self._executor = ThreadPoolExecutor(self.n_jobs - 1)
             blocks, jobs = self.blocks, range(self.n_jobs)
-            self._own = [(blocks.work(), blocks.scratch()) for _ in jobs]
+            self._own = [blocks.own() for _ in jobs]
         elif self._has_processes:
             received = (self.blocks.data,)
             self._executor = ProcessPoolExecutor(
@@ -69,13 +69,13 @@ class Workers:
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
-    def map(self, fill: Callable[[Span, Work, Any], Any], spans: list[Span]) -> list[Any]:
+    def map(self, fill: Callable[[Span, SweepWork, Any], Any], spans: list[Span]) -> list[Any]:
         """`fill(span, work, scratch)` of every span: in threads, this one among them."""
         assert self._executor is not None
         results: list[Any] = [None] * len(spans)
         waiting = iter(list(enumerate(spans)))
 
-        def take(mine: tuple[Work, Any]) -> None:
+        def take(mine: tuple[SweepWork, Any]) -> None:
             for k, span in waiting:  # (one iterator for all threads: each span is taken once)
                 results[k] = fill(span, *mine)
 
@@ -88,7 +88,7 @@ class Workers:
             wait(futures)  # after Ctrl-C too: their scratch is handed out again
         return results
 
-    def run(self, n_positions: int, fill: Callable[[Span, Work, Any], int]) -> int:
+    def run(self, n_positions: int, fill: Callable[[Span, SweepWork, Any], int]) -> int:
         """`fill` over all positions, in threads.
 
         Returns the first position at which one of them stopped early, or `n_positions`.

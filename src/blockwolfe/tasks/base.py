@@ -153,7 +153,6 @@ class TaskBlocks:
     part_size: np.ndarray  # most parts that an output of block i unpacks to (likewise)
     truth: Corners  # the true outputs as parts
     true_codes: Codes  # and encoded
-    code_type: Any = np.int32
     is_coded: bool = False  # else a code is the list of parts itself
     is_identity: bool = False  # whether parts are the features themselves: theta is w
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)

@@ -264,4 +264,4 @@ class PartTask(Learned, BaseEstimator):
 
 def _oracle_piece(oracles: Oracles, data: PartData, scratch: PartScratch) -> Piece:
     with announced_compilation("the oracle"):
-        return Piece(oracles.maximize, maximize_signature(data, scratch, np.int32))
+        return Piece(oracles.maximize, maximize_signature(data, scratch))

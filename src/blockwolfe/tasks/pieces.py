@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import from_dtype, typeof, types
-from numpy import dtype
+from numba import typeof, types
 
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.tasks.base import Features, Oracles, TaskBlocks
@@ -16,11 +15,10 @@ _I64, _F64 = types.int64, types.float64
 _VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
 
 
-def maximize_signature(data: Any, scratch: Any, code_type: Any) -> Any:
+def maximize_signature(data: Any, scratch: Any) -> Any:
     """Types of `Oracles.maximize` on such data."""
-    code = from_dtype(dtype(code_type))[::1]
     found = types.Tuple((_I64, _F64, _F64))
-    return found(typeof(data), _I64, _VECTOR, typeof(scratch), code, _VECTOR)
+    return found(typeof(data), _I64, _VECTOR, typeof(scratch), _PARTS, _VECTOR)
 
 
 def feature_pieces(made: TaskBlocks) -> Features:
@@ -39,9 +37,8 @@ def feature_pieces(made: TaskBlocks) -> Features:
 
 def oracle_pieces(made: TaskBlocks) -> Oracles:
     """The oracles of a task, each fixed to one signature."""
-    asked = maximize_signature(made.data, made.make_scratch(), made.code_type)
-    code = from_dtype(dtype(made.code_type))[::1]
-    unpacked = _I64(typeof(made.data), _I64, code, _I64, _PARTS)
+    asked = maximize_signature(made.data, made.make_scratch())
+    unpacked = _I64(typeof(made.data), _I64, _PARTS, _I64, _PARTS)
     others = (made.oracles.marginals, made.oracles.project)
     with announced_compilation("the task's oracles"):
         return Oracles(

@@ -156,7 +156,7 @@ class SequenceTask(Learned, BaseEstimator):
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
-        truth, code_type = _true_corners(data), _code_type(data.layout.n_labels)
+        truth = _true_corners(data)
         length = np.diff(data.tokens.offset)
         return TaskBlocks(
             features=sequence_functions.FEATURES,
@@ -168,8 +168,7 @@ class SequenceTask(Learned, BaseEstimator):
             corner_size=length,
             part_size=np.diff(truth.start),  # every output has as many parts as the true one
             truth=truth,
-            true_codes=Codes(data.tokens.offset, data.labels.astype(code_type), np.zeros(0)),
-            code_type=code_type,
+            true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
             is_coded=True,
             is_unit=True,
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
@@ -244,7 +243,7 @@ class SequenceTask(Learned, BaseEstimator):
         """phi(x, y)."""
         data = self._data(self._single(x), [y])
         part = np.zeros(2 * len(data.labels), dtype=np.int32)
-        code = data.labels.astype(_code_type(data.layout.n_labels))
+        code = data.labels.astype(np.int32)
         size = sequence_functions.unpack(data, 0, code, len(code), part)
         phi = np.zeros(self.layout_.size)
         sequence_functions.add(data, 0, part, np.ones(size), size, 1.0, phi)
@@ -262,15 +261,10 @@ class SequenceTask(Learned, BaseEstimator):
         """Best output for L(y, .) + <w, phi(x, .)>."""
         w, data = checked_w(w, self.n_features), self._data(self._single(x), [y])
         theta, scratch = np.zeros(_n_parts(data)), _make_scratch(data, is_training=False)
-        code = np.zeros(len(data.labels), dtype=_code_type(data.layout.n_labels))
+        code = np.zeros(len(data.labels), dtype=np.int32)
         sequence_functions.score(data, 0, w, theta)
         sequence_functions.maximize(data, 0, theta, scratch, code, np.zeros(0))
         return self._outputs(self.classes_[code], data.tokens.offset)[0]
-
-
-def _code_type(n_labels: int) -> Any:
-    """The smallest integers that hold a label."""
-    return np.int32
 
 
 def _n_parts(data: SequenceData) -> int:

@@ -151,7 +151,7 @@ class BlockEngine(DualEngine):
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
             size = blocks.corner_size.copy()
             sizes = (blocks.weight, size, size, size)
-        seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.scratch)
+        seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
         args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
         return int(call(visit_blocks, blocks.kind, *args))
