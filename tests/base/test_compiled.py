@@ -49,7 +49,7 @@ def small(tmp_path):
     return folder
 
 
-def run(small):
+def run(small, code=RUN):
     """What a fresh process computes, and how much of it was found on disk."""
     environment = os.environ | {
         "NUMBA_CACHE_DIR": str(small.parent / "cache"),
@@ -57,7 +57,7 @@ def run(small):
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     found = subprocess.run(
-        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     value, n_hits = found.stdout.split()
     return int(value), int(n_hits)
@@ -69,6 +69,36 @@ def test_an_edit_in_another_file_is_noticed(small):
     (small / "helper.py").write_text(HELPER.format(factor=3))
     assert run(small) == (31, 0)
     assert run(small) == (31, 1)
+
+
+PAIRS = """
+from typing import NamedTuple
+from small.base.compiled import jit
+
+class {name}(NamedTuple):
+    x: int
+
+@jit
+def times_and_one(pair):
+    return 2 * pair.x + 1
+
+call = times_and_one
+PAIR = {name}(10)
+"""
+RUN_PAIRS = (
+    RUN.replace("small.caller import times_and_one", "small.pairs import PAIR, call")
+    .replace("times_and_one(10)", "call(PAIR)")
+    .replace("times_and_one", "call")
+)
+
+
+def test_code_kept_for_a_class_that_is_gone_is_compiled_anew(small):
+    """As after an upgrade in place, which leaves what Numba kept."""
+    (small / "pairs.py").write_text(PAIRS.format(name="Pair"))
+    assert run(small, RUN_PAIRS) == (21, 0)
+    assert run(small, RUN_PAIRS) == (21, 1)
+    (small / "pairs.py").write_text(PAIRS.format(name="Twin"))
+    assert run(small, RUN_PAIRS) == (21, 0)
 
 
 def test_what_is_not_compiled_or_only_touched_leaves_the_cache_alone(small):

@@ -54,7 +54,24 @@ def _valid_for_package(dispatcher: Any) -> Any:
     if stamp is not None:  # (else Numba has changed inside, and its own stamp must do)
         is_ours = Path(dispatcher.py_func.__code__.co_filename).is_relative_to(_PACKAGE)
         file._source_stamp = (None if is_ours else stamp, sources_digest(_PACKAGE))
+        file._load_index = _without_errors(file._load_index)
     return dispatcher
+
+
+def _without_errors(load_index: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
+    """An index that cannot be read is as good as none.
+
+    Numba reads it before it looks at its stamp, and an upgrade in place leaves indexes that name
+    classes which are gone.
+    """
+
+    def load() -> dict[Any, str]:
+        try:
+            return load_index()
+        except Exception:  # (whatever unpickling may raise)
+            return {}
+
+    return load
 
 
 _PACKAGE = Path(__file__).parents[1]
