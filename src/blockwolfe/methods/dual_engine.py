@@ -41,7 +41,7 @@ class DualEngine(WalkingEngine):
 
     # -- certificates --------------------------------------------------------------------------
 
-    def _examine(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+    def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point, ledger = self.point, self.ledger
         point.tidy(ledger.notes.last_visit)

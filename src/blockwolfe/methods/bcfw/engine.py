@@ -241,7 +241,7 @@ class BlockEngine(DualEngine):
     def certify(self) -> Certificate:
         """A full pass at the current (or averaged) point; renews the gap estimates."""
         began = time.perf_counter()
-        certificate, _ = self._examine()
+        certificate, _ = self._full_pass()
         self.seconds_per_call = (time.perf_counter() - began) / self.n_blocks
         self.certificate_calls += self.n_blocks
         return certificate
