@@ -11,6 +11,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.dual.directions import (
     AWAY,
     FORWARD,
+    HEAVIEST,
     PAIRWISE,
     append_parts,
     longest_step,
@@ -131,6 +132,8 @@ def _choose(
                 slopes[0], slopes[1], slopes[2], slopes[3], alpha_away, gain[0], gain[1], gain[2]
             )
         )
+        if kind == AWAY and alpha_away >= HEAVIEST:  # (no away direction is left there)
+            kind = FORWARD
         slope = slopes[kind]
         if kind == LOCAL:
             kind, row = PAIRWISE, block.top

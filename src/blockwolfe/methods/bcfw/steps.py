@@ -14,7 +14,7 @@ from numba import njit, typeof, types
 
 from blockwolfe.base.checks import check_flag, check_integer, check_share
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.dual.directions import AWAY, FORWARD, HEAVIEST, PAIRWISE
+from blockwolfe.dual.directions import AWAY, FORWARD, PAIRWISE
 from blockwolfe.methods.base import Choice
 from blockwolfe.methods.registry import register
 
@@ -70,7 +70,8 @@ class Step(Choice):
     ``choose(choices)``, a static method of one `Choices` that Numba can compile, returns FORWARD
     (towards the corner that was found), PAIRWISE (to it from the worst active one), AWAY (from the
     worst active one) or LOCAL (from the worst to the best active one). Steps along a direction
-    without a positive slope are not made.
+    without a positive slope are not made, and FORWARD stands in for AWAY where one corner has all
+    the weight.
 
     >>> isinstance(Pairwise(), Step), Pairwise().name
     (True, 'pairwise')
@@ -118,8 +119,7 @@ def _choose_pairwise(choices: Choices) -> int:
 
 @jit
 def _choose_away(choices: Choices) -> int:
-    is_away = choices.away > choices.forward and choices.alpha_away < HEAVIEST
-    return AWAY if is_away else FORWARD
+    return AWAY if choices.away > choices.forward else FORWARD
 
 
 @jit
