@@ -5,8 +5,8 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.methods.bcfw.diagnostics import non_uniformity
 from blockwolfe.methods.bcfw.engine import BlockEngine
+from blockwolfe.methods.diagnostics import non_uniformity
 from zoo import PROBLEMS
 
 LAM = 0.05

@@ -39,3 +39,46 @@ def test_any_choice_leaves_a_dual_point(name, direction):
     assert fresh.gap == pytest.approx(result.certificate.gap, abs=1e-12)
     gains = result.certificate.dual > 0.0
     assert gains == (direction != "LOCAL")  # (which moves no weight to a new corner)
+
+
+@dataclass(frozen=True)
+class Predefined(bw.Step):
+    """Pairwise steps of predefined size: longer than the weight that there is to move."""
+
+    name: ClassVar[str] = "predefined-pairwise"
+    words: ClassVar[str] = "predefined pairwise steps"
+    line_search: ClassVar[bool] = False
+
+    @staticmethod
+    def choose(choices):
+        return 1  # (PAIRWISE)
+
+
+def test_steps_of_predefined_size_stay_within_the_weights():
+    problem = PROBLEMS["multiclass-dense"]()
+    optimum = bw.solve(problem, LAM, tol=1e-6, random_state=0).certificate
+    for averaging in (False, True):
+        method = bw.BCFW(step=Predefined(), averaging=averaging, certify_every=1)
+        found = bw.solve(problem, LAM, method, tol=0.0, max_passes=20, random_state=0)
+        assert (found.trace["dual"] <= optimum.primal + 1e-12).all()
+        assert found.certificate.primal >= optimum.dual - 1e-12
+
+
+@pytest.mark.parametrize("kind", [-4, -1, 4, 100])
+def test_unknown_directions_are_forward(kind):
+    problem = PROBLEMS["multiclass-dense"]()
+    other, forward = (
+        bw.solve(problem, LAM, bw.BCFW(step=always(k)), tol=0.0, max_passes=5, random_state=0)
+        for k in (kind, bw.Step.FORWARD)
+    )
+    np.testing.assert_array_equal(other.w, forward.w)
+
+
+def test_numbers_of_any_type_reach_compiled_code_as_one(tmp_path):
+    problem = PROBLEMS["multiclass-dense"]()
+    cache = bw.Cache(nu=np.float32(0.01), max_corners=np.int32(50))
+    method = bw.BCFW(step=bw.Pairwise(), cache=cache)
+    options = {"tol": 1e-4, "max_passes": 30, "random_state": 0}
+    keeping = bw.Checkpoint(tmp_path / "run.npz", every=0.0)
+    bw.solve(problem, LAM, method, checkpoint=keeping, **options)
+    assert bw.solve(problem, LAM, "bcfw+pairwise+cache", **options).status.name != "CACHE_FULL"

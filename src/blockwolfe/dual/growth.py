@@ -20,6 +20,7 @@ __all__ = [
     "Means",
     "active_set",
     "entry_bytes",
+    "is_coded",
     "live_rows",
     "make_means",
     "make_stock",

@@ -170,7 +170,7 @@ class DualPoint:
     def store(self, n_averaged: int = 0, order: np.ndarray | None = None) -> Store:
         """The block means as they are, or their weighted average over so many visits.
 
-        Where only some blocks are of interest, `order` names them: no time goes to the others.
+        Where only some blocks are of interest, `order` names them; the others are left empty.
         """
         arrays, means = self.arrays, self.arrays.means
         share = 2.0 / (n_averaged * (n_averaged + 1.0)) if n_averaged else 0.0

@@ -81,7 +81,7 @@ def shrink(
         truth = _stored_truth(point)
         point.make_room(max_bytes, n_entries=len(truth[1]))  # one corner more for every block
         stock = point.arrays.stock
-        full = int(call(_shrink_weights, "weights", rho, truth, stock, max_corners or NO_CAP))
+        full = int(call(_shrink_weights, "weights", rho, truth, stock, int(max_corners or NO_CAP)))
         if full >= 0:
             raise CapTooSmallError(
                 f"max_corners={max_corners} is too small: the active set of example {full} needs "

@@ -70,7 +70,7 @@ def insert_corner(
         for e in range(size):
             stock.value[begin + e] = value[e]
     stock.weight[row], stock.loss[row], stock.height[row] = 0.0, loss, 0.0
-    stock.begin[row], stock.size[row] = begin, size
+    stock.begin[row], stock.size[row], stock.used_at[row] = begin, size, 0
     stock.end[0] += size
     stock.n_rows[i] += 1
     return int(row)

@@ -11,8 +11,8 @@ from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import shrink
 from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
 from blockwolfe.methods.base import Setup, WalkingEngine
-from blockwolfe.methods.bcfw.diagnostics import gap_numbers
-from blockwolfe.methods.bcfw.ledger import Ledger
+from blockwolfe.methods.diagnostics import gap_numbers
+from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.certificate import Certificate, Sweep, examine, prepare, sweep
 from blockwolfe.problem.state import State, initial_state, weights_of
 from blockwolfe.results.result import Counts

@@ -24,6 +24,7 @@ from blockwolfe.problem.certificate import (
 )
 from blockwolfe.problem.state import Store, initial_state, rebuild_v
 from blockwolfe.results.result import Counts
+from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["PrimalEngine"]
 
@@ -88,6 +89,7 @@ class PrimalEngine(Engine):
         self._counts = replace(self._counts, **added)
 
     def _ask(self, w: np.ndarray, keep: bool) -> Sweep:
+        w = checked_w(w, self.blocks.n_features)  # (compiled code does not look at it again)
         return sweep(self.blocks, self._truth, w, *self._own, keep=keep, workers=self.workers)
 
     def _psi(self, found: Sweep) -> np.ndarray:

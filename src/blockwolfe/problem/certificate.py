@@ -27,12 +27,15 @@ from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
 __all__ = [
+    "ROUNDING",
     "Answers",
     "Certificate",
     "Listed",
     "Sweep",
+    "broken_oracle",
     "examine",
     "listed",
+    "prepare",
     "primal_value",
     "sweep",
 ]

@@ -38,8 +38,8 @@ class PythonOracle:
         self.task, self.X, self.Y = task, X, Y
         self.n_features = self._find_size()
         self.truth = self._true_corners()
-        # Largest corner seen by any thread: the room that a visit must find in its block's store.
-        # It only grows, and a thread that finds it too small for an answer raises it again.
+        # Largest corner seen by any thread: what a visit must find room for in its block. It only
+        # grows, and a thread that finds it too small for an answer raises it again.
         largest = max(1, int(np.diff(self.truth.start).max()))
         self.corner_size = np.full(len(X), largest, dtype=np.int64)
         self.bounds_error = bounds_error(task)

@@ -34,6 +34,8 @@ def maximize(
 ) -> tuple[int, float, float]:
     """The user's own oracle; a size beyond any bound says that it broke its contract."""
     size, loss = data.oracle(data.own, i, theta, code, value)
+    if size < 0:
+        return BROKEN, loss, 0.0
     for s in range(min(size, code.shape[0])):
         if code[s] < 0 or code[s] >= theta.shape[0]:
             return BROKEN, loss, 0.0
@@ -93,6 +95,11 @@ def _try_oracle(made: CompiledOracle, size: int, n_features: int, n_blocks: int)
                 f"the compiled oracle reads or writes outside its arrays on example {i} ({error}); "
                 f"max_size={size} must bound the number of (index, value) pairs."
             ) from error
+        if used < 0:
+            raise OracleError(
+                f"the compiled oracle returned the size {used} on example {i}; expected the "
+                "number of (index, value) pairs it wrote."
+            )
         bad = part[:used][(part[:used] < 0) | (part[:used] >= n_features)]
         if len(bad):
             raise OracleError(

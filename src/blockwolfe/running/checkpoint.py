@@ -154,7 +154,7 @@ def _packed(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return {_ARRAY: name}
     if isinstance(value, dict):
         return {key: _packed(part, f"{name}.{key}", arrays) for key, part in value.items()}
-    return value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _unpacked(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -77,10 +77,11 @@ class Driver(Generic[Outcome]):
                 status = self.goal.conclude(self) or status
         except KeyboardInterrupt:
             status = self._interrupted()
-        outcome = self.goal.outcome(self, status)
-        if self.writer is not None and not self._is_moving:
-            self._save(self.writer)
-        return outcome
+        try:
+            return self.goal.outcome(self, status)
+        finally:  # (also where making the outcome is interrupted, or lacks memory)
+            if self.writer is not None and not self._is_moving:
+                self._save(self.writer)
 
     def _until_there_is_a_reason(self) -> Status:
         status = self._tried(self._begin)

@@ -29,6 +29,7 @@ from blockwolfe.running.events import Callback, checked_callbacks
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PassLine, PathLine, shown
+from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.registry import known_tasks, task_named
 
 __all__ = ["Plan", "check_problem", "checked_held_out", "checked_method"]
@@ -45,7 +46,7 @@ def check_problem(problem: Any) -> None:
 def checked_method(problem: Problem, method: Any) -> Method:
     """A method, from its name where only that is given, all of whose oracles the task has."""
     chosen = as_method(method)
-    offered = _oracles(problem.task)
+    offered = oracles_of(problem.task)
     for oracle in chosen.needs:
         if oracle not in offered:
             raise OptionError(
@@ -55,14 +56,8 @@ def checked_method(problem: Problem, method: Any) -> Method:
     return chosen
 
 
-def _oracles(task: Any) -> tuple[str, ...]:
-    """What a task, or a class of tasks, can find: at least the best output."""
-    offered = getattr(task, "oracles", ("maximize",))
-    return tuple(offered) if isinstance(offered, (tuple, list, set, frozenset)) else ("maximize",)
-
-
 def _tasks_with(oracle: str) -> str:
-    found = [name for name in known_tasks() if oracle in _oracles(task_named(name))]
+    found = [name for name in known_tasks() if oracle in oracles_of(task_named(name))]
     return f"tasks that have it: {', '.join(found)}" if found else "no task here has it"
 
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from blockwolfe.errors import InputError
+
 __all__ = [
     "Codes",
     "CompiledOracle",
@@ -117,7 +119,9 @@ def oracles_of(task: Any) -> tuple[str, ...]:
     >>> oracles_of(object())
     ('maximize',)
     """
-    return tuple(getattr(task, "oracles", ("maximize",)))
+    offered = getattr(task, "oracles", ("maximize",))
+    # (of a class it may be a property, which only its objects can answer)
+    return tuple(offered) if isinstance(offered, (tuple, list, set, frozenset)) else ("maximize",)
 
 
 class Corners(NamedTuple):
@@ -159,6 +163,12 @@ class TaskBlocks:
     bounds_error: bool = False  # whether its oracle is approximate and returns a slack
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
+
+    def __post_init__(self) -> None:
+        if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)
+            raise InputError(
+                "is_coded=True needs is_unit=True: outputs that are kept as codes have no values."
+            )
 
 
 class CompiledOracle(NamedTuple):

@@ -82,7 +82,7 @@ class BlockEngine(DualEngine):
             keeps_corners=point.keeps_corners,
             keeps_idle=cache is not None,
             has_average=point.has_average,
-            max_corners=cache.max_corners if cache and cache.max_corners else NO_CAP,
+            max_corners=int(cache.max_corners) if cache and cache.max_corners else NO_CAP,
             hit_share=float(cache.F) if cache else 0.0,
             hit_floor=self._hit_floor,
             n_corrections=int(n_corrections),
@@ -119,7 +119,8 @@ class BlockEngine(DualEngine):
                 self._source = FROM_STOCK if self._planes.prefers_stock() else FROM_ORACLE
             total = ledger.total_gap if not np.isnan(ledger.total_gap) else self.gap_estimate
             is_known = np.isfinite(total)
-            self._hit_floor = method.cache.nu * total / self.n_blocks if is_known else 0.0
+            floor = method.cache.nu * total / self.n_blocks
+            self._hit_floor = float(floor) if is_known else 0.0
         # (a pass over stored corners renews no estimate, so there is none to go by)
         sampling = Permutation() if self._source == FROM_STOCK else method.sampling
         draws = sampling.draws(ledger.gap, self._n_draws, self.rng)

@@ -27,7 +27,6 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import drop_idle
 from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
-from blockwolfe.methods.bcfw.ledger import Notes
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
@@ -41,6 +40,7 @@ from blockwolfe.methods.bcfw.rules import (
 )
 from blockwolfe.methods.bcfw.stepping import take_step
 from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
+from blockwolfe.methods.ledger import Notes
 from blockwolfe.problem.certificate import ROUNDING
 
 __all__ = ["visit_blocks"]

@@ -132,7 +132,8 @@ def _choose(
                 slopes[0], slopes[1], slopes[2], slopes[3], alpha_away, gain[0], gain[1], gain[2]
             )
         )
-        if kind == AWAY and alpha_away >= HEAVIEST:  # (no away direction is left there)
+        has_away = alpha_away < HEAVIEST  # (else nothing is left to move to)
+        if kind < FORWARD or kind > LOCAL or (kind == AWAY and not has_away):
             kind = FORWARD
         slope = slopes[kind]
         if kind == LOCAL:
@@ -168,7 +169,7 @@ def take_step(
         gamma = free_step(rule.lam, slope, sqnorm, gamma_max)
         if not rule.has_line_search:
             n_blocks = notes.gap.shape[0]
-            gamma = 2.0 * n_blocks / (notes.counts.visits - 1.0 + 2.0 * n_blocks)
+            gamma = min(gamma_max, 2.0 * n_blocks / (notes.counts.visits - 1.0 + 2.0 * n_blocks))
         n_moved = 0
         if rule.is_bounded:
             moved = (part, delta, size, -weight / rule.lam)

@@ -70,8 +70,8 @@ class Step(Choice):
     ``choose(choices)``, a static method of one `Choices` that Numba can compile, returns FORWARD
     (towards the corner that was found), PAIRWISE (to it from the worst active one), AWAY (from the
     worst active one) or LOCAL (from the worst to the best active one). Steps along a direction
-    without a positive slope are not made, and FORWARD stands in for AWAY where one corner has all
-    the weight.
+    without a positive slope are not made, and FORWARD stands in for anything else, and for AWAY
+    where one corner has all the weight.
 
     >>> isinstance(Pairwise(), Step), Pairwise().name
     (True, 'pairwise')

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from blockwolfe.base.inner import inner
-from blockwolfe.methods.bcfw.ledger import Ledger
+from blockwolfe.methods.ledger import Ledger
 
 __all__ = ["gap_numbers", "non_uniformity"]
 
