@@ -60,7 +60,7 @@ def test_steps_of_predefined_size_stay_within_the_weights():
     for averaging in (False, True):
         method = bw.BCFW(step=Predefined(), averaging=averaging, certify_every=1)
         found = bw.solve(problem, LAM, method, tol=0.0, max_passes=20, random_state=0)
-        assert (found.trace["dual"] <= optimum.primal + 1e-12).all()
+        assert np.nanmax(found.trace["dual"]) <= optimum.primal + 1e-12
         assert found.certificate.primal >= optimum.dual - 1e-12
 
 
