@@ -340,6 +340,10 @@ def test_jitted_oracles_that_break_their_contract():
         return 1, 1.0
 
     @numba.njit
+    def negative_size(data, i, w, index, value):
+        return -1, 1.0
+
+    @numba.njit
     def wrong_return(data, i, w, index, value):
         return 1, "loss"
 
@@ -347,6 +351,8 @@ def test_jitted_oracles_that_break_their_contract():
         solve_with(index_outside.py_func)
     with pytest.raises(bw.OracleError, match=r"index 77 .* 0\.\.3"):
         solve_with(index_outside)
+    with pytest.raises(bw.OracleError, match="size -1 on example 0"):
+        solve_with(negative_size)
     with pytest.raises(bw.OracleError, match="does not compile"):
         solve_with(wrong_return)
 
@@ -359,14 +365,14 @@ def test_jitted_oracle_that_breaks_its_contract_late():
     def late(data, i, w, index, value):
         index[0], value[0] = 0, -1.0
         if i == 30:
-            if data[0]:
-                return 4, 1.0
+            if data[0] != 1:
+                return data[0], 1.0
             index[0] = 5000
         return 1, 1.0
 
-    for is_too_long in (True, False):
+    for size in (4, -1, 1):
         toy = bw.datasets.toy_problem(40, 3)
-        oracle = bw.tasks.CompiledOracle(late, (is_too_long, 0), 3)
+        oracle = bw.tasks.CompiledOracle(late, (size, 0), 3)
         toy.task.compiled = lambda X, Y, oracle=oracle: oracle
         for method in ("bcfw", "fw"):
             with pytest.raises(bw.OracleError, match="example 30 returned more than max_size=3"):

@@ -44,6 +44,21 @@ def engine_of(problem, n_jobs=1):
     return Noisy().start(Setup(problem.blocks, state, LAM, rng, workers)), workers
 
 
+def test_weights_in_any_form_are_the_same_weights():
+    """Compiled code reads them without looking at their type or layout."""
+    problem = PROBLEMS["chain-dense"]()
+    engine, _ = engine_of(problem)
+    w = np.arange(problem.n_features) % 5 - 2
+    expected = engine.value_and_subgradient(w.astype(float))
+    strided = np.stack([w, 9 * w], axis=1).astype(float)[:, 0]
+    for given in (w, strided, w.astype(np.float32)):
+        value, slope = engine.value_and_subgradient(given)
+        assert value == pytest.approx(expected[0])
+        np.testing.assert_allclose(slope, expected[1])
+    with pytest.raises(bw.InputError, match="w has shape"):
+        engine.value_and_subgradient(w[:-1])
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_values_and_subgradients(name):
     problem = PROBLEMS[name]()

@@ -79,6 +79,7 @@ class PrimalEngine(Engine):
 
     def value_and_subgradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """(1) at any w, and a subgradient there, by one oracle call per block."""
+        w = checked_w(w, self.blocks.n_features)
         found = self._ask(w, keep=True)
         self.count(visits=self.n_blocks, oracle_calls=self.n_blocks)
         return primal_value(self.blocks, w, found.hinge, self.lam), self.lam * w - self._psi(found)
