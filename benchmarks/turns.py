@@ -156,7 +156,7 @@ class Side:
 
 PROGRAMS = {
     "import": "import blockwolfe; blockwolfe.solve",
-    "--help": "import sys; sys.argv[1:] = ['--help']\nfrom blockwolfe.cli import main\nmain()",
+    "help": "import sys; sys.argv[1:] = ['--help']\nfrom blockwolfe.cli import main\nmain()",
 }
 
 

@@ -57,19 +57,6 @@ class Tree(LabellingTask):
 
     block_oracles = oracles(maximize)
 
-    def __init__(
-        self,
-        n_labels: int | None = None,
-        *,
-        labels: Any = None,
-        task_loss: Any = "hamming",
-        bias: bool = True,
-    ) -> None:
-        self.n_labels = n_labels
-        self.labels = labels
-        self.task_loss = task_loss
-        self.bias = bias
-
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         tree.check_forest(n_nodes, ends, f"X[{i}].edges")
 
