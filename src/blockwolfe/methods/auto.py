@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_flag
+from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.engine import NO_BATCH, BlockEngine
@@ -159,9 +160,10 @@ class AutoEngine(BlockEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """And go on with it."""
         super().restore(saved)
-        self._oracle_share, self._n_passes = saved["oracle_share"], saved["n_passes"]
-        self._is_expensive = bool(saved["is_expensive"])
-        step = Pairwise() if saved["is_late"] else FW()
-        cache = CACHE if saved["has_cache"] else None
+        read = Reader(saved)
+        self._oracle_share = read.number("oracle_share", or_nan=True)
+        self._n_passes, self._is_expensive = read.integer("n_passes"), read.flag("is_expensive")
+        step = Pairwise() if read.flag("is_late") else FW()
+        cache = CACHE if read.flag("has_cache") else None
         self.method = replace(self.method, step=step, cache=cache)
-        self.note = str(saved["note"])
+        self.note = read.text("note")

@@ -7,14 +7,17 @@ driver knows its `Engine`, of the purpose of the run its `Goal`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Generic
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.restoring import certificate_of, record_of
 from blockwolfe.results.status import Status
 from blockwolfe.running.checkpoint import Saved, Writer
 from blockwolfe.running.clock import Clock
@@ -30,6 +33,9 @@ NOISE = 100.0
 # ... or no longer falls by this factor. Near the optimum the gap is of the order of the root of
 # what the dual lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
 STALLED_GAP = 0.9
+# Two certificates of one point agree to this, relative to the largest number in them.
+ROUNDING = 1e-9
+MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
@@ -270,15 +276,48 @@ class Driver(Generic[Outcome]):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a checkpoint; one of a run that had not begun holds nothing to go on from."""
-        driver = saved.driver
-        if not driver["has_begun"]:
+        read, lam = Reader(saved.driver, "driver"), self.engine.lam
+        if not read.flag("has_begun"):
             return
-        self.memory = Memory(**driver["memory"])
-        known = driver["certificate"]
-        self.certificate = None if known is None else Certificate(**known)
-        self.clock.advance(driver["seconds"])
-        self.goal.restore(driver["goal"])
+        self.memory = record_of(Memory, read.inside("memory"))
+        self.certificate = self._certificate_in(read)
+        self.clock.advance(read.number("seconds", least=0.0, most=MOST_SECONDS))
+        self.goal.restore(read.inside("goal").values)
         self.engine.restore(saved.engine)
+        if self.goal.stays_at_lambda and self.engine.lam != lam:
+            raise Misfit(f"the run is at lambda {self.engine.lam:g}; expected {lam:g}.")
+
+    def _certificate_in(self, read: Reader) -> Certificate | None:
+        if read.given("certificate") is None:
+            if self.memory.is_current:
+                raise Misfit("the last certificate is missing.")
+            return None
+        inside, n_blocks = read.inside("certificate"), self.engine.n_blocks
+        gaps = inside.array("block_gaps", np.float64, (n_blocks,), is_finite=False)
+        return certificate_of(inside, gaps)
+
+    def verify(self, saved: Saved) -> bool:
+        """Whether the certificate that was restored is of the point that was: by a full pass.
+
+        No file can vouch for a certificate. Nothing is counted, and the run stays where it was.
+        """
+        if not self.memory.is_current or self.certificate is None:
+            return True
+        self.engine.restore(copy.deepcopy(saved.engine))  # (the pass renews arrays in place)
+        found = self.engine.certify()
+        self.engine.restore(saved.engine)
+        return _is_same(found, self.certificate)
+
+
+def _is_same(now: Certificate, before: Certificate) -> bool:
+    """Whether two certificates are of one point, up to rounding."""
+    if (now.exact, now.valid, now.lam) != (before.exact, before.valid, before.lam):
+        return False
+    sizes = np.array([now.primal, now.dual, now.resolution / ROUNDING])
+    scale = ROUNDING * float(np.nanmax(np.abs(sizes)))
+    pairs = [(getattr(now, name), getattr(before, name)) for name in ("primal", "dual", "gap")]
+    pairs.append((now.block_gaps, before.block_gaps))
+    return all(np.allclose(a, b, rtol=0.0, atol=scale, equal_nan=True) for a, b in pairs)
 
 
 def _gains_nothing(before: Certificate, now: Certificate, is_long: bool) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.seeds import generator
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
@@ -19,10 +19,12 @@ from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.running.checkpoint import (
     Checkpoint,
+    Saved,
     Writer,
     checked_checkpoint,
     identity_of,
     read_checkpoint,
+    reading_checkpoint,
 )
 from blockwolfe.running.driver import Driver
 from blockwolfe.running.events import Callback, checked_callbacks
@@ -132,8 +134,20 @@ class Plan:
             engine.prepare()
             driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
             if saved is not None:
-                driver.restore(saved)
+                self._restore(driver, saved)
             return driver.run()
+
+    def _restore(self, driver: Driver[Any], saved: Saved) -> None:
+        """Go on from the checkpoint, as far as it is one."""
+        assert self.keeping is not None
+        with reading_checkpoint(self.keeping.path):
+            driver.restore(saved)
+        if not driver.verify(saved):
+            raise ModelFileError(
+                f"checkpoint: the certificate in {self.keeping.path} is not that of the point in "
+                "it: the file is altered, or the task answers otherwise than it did. Remove the "
+                "file, or give another path, to begin anew."
+            )
 
     @contextmanager
     def _at_work(self, lam: float) -> Iterator[Engine]:

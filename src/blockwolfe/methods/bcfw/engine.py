@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.base.compiled import call
-from blockwolfe.base.seeds import plain_state
+from blockwolfe.base.schema import Reader
+from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.errors import OptionError
@@ -43,6 +44,9 @@ BATCH_SECONDS = 0.01
 # Compiled oracles cheaper than this are called one by one in their visits: a batch scores its
 # blocks twice, which costs more than a second core gains.
 EXPENSIVE_SECONDS = 1e-4
+
+# Less than any call takes: a checkpoint that says less is none of ours.
+LEAST_SECONDS = 1e-12
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
@@ -291,12 +295,17 @@ class BlockEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._draws = Draws(saved["draws_block"], saved["draws_uniform"])
-        self._done, self._source = int(saved["done"]), int(saved["source"])
-        self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])
-        self._planes.restore(saved["planes"])
-        self.rng.bit_generator.state = saved["rng"]
-        self.seconds_per_call = float(saved["seconds_per_call"])
+        read = Reader(saved)
+        least, most = -1 if len(self.ledger.notes.tree) else 0, self.n_blocks - 1
+        block = read.array("draws_block", np.int64, (None,), least=least, most=most)
+        uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
+        self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
+        last = FROM_STOCK if self.point.keeps_corners else FROM_ORACLE
+        self._source = read.integer("source", most=last)
+        self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")
+        self._planes.restore(read.given("planes"))
+        restore_state(self.rng, read.given("rng"))
+        self.seconds_per_call = read.number("seconds_per_call", LEAST_SECONDS, or_nan=True)
 
 
 def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:

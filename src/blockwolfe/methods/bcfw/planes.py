@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from blockwolfe.base.schema import Misfit, Reader
+
 __all__ = ["Planes"]
 
 
@@ -36,5 +38,10 @@ class Planes:
 
     def restore(self, saved: list[float]) -> None:
         """Go on as before `to_save`."""
-        self._gain, self._seconds, self._last_rate = saved[:3]
-        self._was_stock = bool(saved[3])
+        names = ("gain", "seconds", "last_rate", "was_stock")
+        if not isinstance(saved, list) or len(saved) != len(names):
+            raise Misfit("planes is no list of four numbers.")
+        read = Reader(dict(zip(names, saved, strict=True)), "planes")
+        self._gain, self._last_rate = read.number("gain"), read.number("last_rate")
+        self._seconds = read.number("seconds", least=0.0)
+        self._was_stock = bool(read.number("was_stock"))
