@@ -149,5 +149,6 @@ class BatchEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
+        self._found = None
         read = Reader(saved)
         self.n_steps, self._is_counted = read.integer("n_steps"), read.flag("is_counted")
