@@ -6,7 +6,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -73,15 +73,15 @@ def _change(rng: np.random.Generator, header: Header, arrays: Arrays) -> str:
     return f"{name}: {way}{arrays_or_none or ''}"
 
 
-# -- the header ---------------------------------------------------------------------------------------
+# -- the header ----------------------------------------------------------------
 
 
 def _change_header(rng: np.random.Generator, header: Header) -> str:
     """Change, drop or add one value, anywhere in the header."""
     places = list(_places(header))
-    inside, key = places[int(rng.integers(len(places)))]
+    inside, key, path = places[int(rng.integers(len(places)))]
     way = str(rng.choice(["set", "set", "set", "drop", "add", "near", "like"]))
-    shown = f"header {key!r}: {way}"
+    shown = f"header {path}: {way}"
     if way == "drop":
         del inside[key]
     elif way == "add":
@@ -93,7 +93,7 @@ def _change_header(rng: np.random.Generator, header: Header) -> str:
         else:
             inside.append(value)
     elif way == "like":  # (a value from elsewhere)
-        other, other_key = places[int(rng.integers(len(places)))]
+        other, other_key, _ = places[int(rng.integers(len(places)))]
         inside[key] = json.loads(json.dumps(other[other_key]))
     elif way == "near" and isinstance(inside[key], (int, float)):
         inside[key] = inside[key] + int(rng.choice([-1, 1, 2, 100, 10**9]))
@@ -103,16 +103,16 @@ def _change_header(rng: np.random.Generator, header: Header) -> str:
     return shown
 
 
-def _places(value: Any) -> Any:
-    """Every value within, as what holds it and its key."""
+def _places(value: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
+    """Every value within: what holds it, its key, and where that is."""
     keys = value if isinstance(value, dict) else range(len(value))
     for key in list(keys):
-        yield value, key
+        yield value, key, f"{path}.{key}"
         if isinstance(value[key], (dict, list)):
-            yield from _places(value[key])
+            yield from _places(value[key], f"{path}.{key}")
 
 
-# -- arrays -------------------------------------------------------------------------------------------
+# -- arrays ----------------------------------------------------------------
 
 
 def _entry(rng: np.random.Generator, arrays: Arrays, name: str) -> str | None:
@@ -211,7 +211,7 @@ _OF_ARRAYS: dict[str, Callable[[np.random.Generator, Arrays, str], Any]] = {
 }
 
 
-# -- bombs --------------------------------------------------------------------------------------------
+# -- bombs ----------------------------------------------------------------
 
 
 def _bomb(rng: np.random.Generator, content: bytes) -> tuple[bytes, str]:
