@@ -162,7 +162,7 @@ def _checkpoint(
     return Genuine(content, _use_checkpoint, checks, go_on, lam)
 
 
-# -- what is asked of a file that was not refused ----------------------------------------------------------------
+# -- what is asked of a file that was not refused ------------------------------------
 
 
 def _use_model(genuine: Genuine, path: Path, is_crafted: bool, changed: str) -> None:

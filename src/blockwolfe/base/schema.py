@@ -201,11 +201,12 @@ class Reader:
             raise Misfit(f"{self._named(name)} has NaN or infinite labels.")
         return value
 
-    def names(self, name: str, size: int | None) -> np.ndarray:
-        """So many different strings."""
+    def names(self, name: str, size: int | None = None) -> np.ndarray:
+        """Different strings, so many where that is known."""
         value = self.any_array(name, "U", 1)
-        if len(value) != size or len(np.unique(value)) != size:
-            raise Misfit(f"{self._named(name)} is no list of {size} different names.")
+        if size not in (None, len(value)) or len(np.unique(value)) != len(value):
+            many = "" if size is None else f"{size} "
+            raise Misfit(f"{self._named(name)} is no list of {many}different names.")
         return value
 
 

@@ -175,7 +175,10 @@ def names_of_features(svm: Any, reader: Format | None) -> Any:
     if named is not None:
         with reading("the file", "model"):
             return {int(column): str(name) for column, name in Reader(named).values.items()}
-    return None if reader is None else reader.feature_names
+    n_columns = getattr(svm, "n_features_in_", None)
+    if reader is None or getattr(reader, "n_features", n_columns) != n_columns:
+        return None  # (a file may say any number, and a list would be as long)
+    return reader.feature_names
 
 
 def check_apart(path: str, *others: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
 from blockwolfe.data.graphs import Graph
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
@@ -36,6 +37,11 @@ class JSONLines(Format):
     name = "jsonl"
     kept = ("names",)
     names: Any = None  # vocabulary of dict features; tasks on sequences have their own
+
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """The vocabulary, where there is one."""
+        read = Reader(packed, "input")
+        self.names = None if read.given("names") is None else read.names("names")
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""

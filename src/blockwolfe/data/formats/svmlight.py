@@ -10,10 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any, joined, written
 from blockwolfe.errors import InputError
 
 __all__ = ["LabelSetRows", "SVMLight"]
+
+MOST_FEATURES = 2**31 - 1  # that a model file may speak of: indices have 32 bits
 
 _ROW = (
     "label index:value ..., with indices from 1 to 2147483647 that increase (scikit-learn writes "
@@ -55,6 +58,10 @@ class SVMLight(Format):
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; there is always a label (0 where it is not known, by custom)."""
         return self._examples(_parsed(source, self.has_sets), source)
+
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """The number of features."""
+        self.n_features = Reader(packed, "input").integer("n_features", most=MOST_FEATURES)
 
     def _examples(self, rows: _Rows, source: Source) -> Examples:
         parts = (np.array(rows.values), np.array(rows.indices, dtype=np.int32), rows.indptr)
