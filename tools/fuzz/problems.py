@@ -9,9 +9,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.checks import Checks
 from tools.fuzz.common import note, require
 from tools.fuzz.drawing.settings import (
@@ -136,12 +136,28 @@ class _Case:
         """A certified path, probed between its breakpoints."""
         method = self._method(must_walk=True)
         eps = float(max(self.judge.largest_loss, 1e-12) * self.rng.uniform(0.05, 0.5))
-        is_sign = np.isin(self.judge.lower, (0.0, -np.inf)) & np.isin(self.judge.upper, (0.0, np.inf))
+        is_sign = np.isin(self.judge.lower, (0.0, -np.inf)) & np.isin(
+            self.judge.upper, (0.0, np.inf)
+        )
         needs_start = not is_sign.all() or self.rng.random() < 0.2
-        path = bw.solve_path(
-            self.problem, eps, lam_min=self.lam, method=method,
-            lam_max=self.lam * 30 if needs_start else None, max_passes=60,
-            random_state=int(self.rng.integers(1000)), n_jobs=self.jobs,
-        )  # fmt: skip
+        settings = {
+            "max_passes": 60,
+            "random_state": int(self.rng.integers(1000)),
+            "n_jobs": self.jobs,
+            "lam_max": self.lam * 30 if needs_start else None,
+        }
+        path = self._walk(eps, method, settings)
         note(path_status=path.status.name)
         self.checks.path(path, eps, self.rng)
+
+    def _walk(self, eps: float, method: Any, settings: dict[str, Any]) -> Any:
+        """The path; begun or ended elsewhere where it cannot be as drawn, and says so."""
+        try:
+            return bw.solve_path(self.problem, eps, self.lam, method, **settings)
+        except bw.OptionError as error:
+            if "above the first breakpoint" in str(error):
+                return bw.solve_path(self.problem, eps, None, method, **settings)
+            if "give lam_max" not in str(error):
+                raise
+            settings = settings | {"lam_max": 30 * self.lam}
+            return bw.solve_path(self.problem, eps, self.lam, method, **settings)

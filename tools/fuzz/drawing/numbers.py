@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import blockwolfe as bw
 import numpy as np
 import scipy.sparse as sp
 
+import blockwolfe as bw
+from tools.fuzz.common import note
 from tools.fuzz.drawing.listed import Real
 
 __all__ = ["Features", "Labels", "Loss", "as_given", "draw_labels", "draw_loss", "one_of"]
@@ -29,6 +30,7 @@ class Features:
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self.kind = str(rng.choice(KINDS, p=SHARES))
+        note(features=self.kind)
         self.size = 10.0 ** rng.uniform(-8, 8) if self.kind == "scaled" else 1.0
         self._columns: dict[int, np.ndarray] = {}
 
