@@ -72,7 +72,7 @@ class Checks:
 
     def _gap(self, certificate: Any, lam: float, slip: float) -> None:
         best = self.judge.optimum(lam)
-        note(width_of_optimum=best.high - best.low)
+        note(details={"optimum": [best.low, best.high]})
         require(
             certificate.dual <= best.high + slip,
             f"dual {certificate.dual!r} is above the optimum, which is at most {best.high!r}, by "
@@ -158,6 +158,14 @@ class Checks:
             off = abs(getattr(again, name) - getattr(said, name))
             require(off <= slip, f"certify: {name} differs by {off:.3g}, resolution {slip:.3g}")
         require(again.valid or not said.valid, "certify: not valid, but the run's certificate is")
+
+    def stalled(self, result: Any, again: Any) -> None:
+        """A run that has stalled does not get there when it is called again."""
+        require(
+            again.status.name != "CERTIFIED",
+            f"STALLED at gap {result.certificate.gap:.3g}, but CERTIFIED at "
+            f"{again.certificate.gap:.3g} when called again",
+        )
 
     def no_worse(self, before: Any, after: Any) -> None:
         """A run that goes on does not lose dual, if its method never does."""

@@ -59,7 +59,8 @@ class Killed:
         if path is not None:
             self.settings["checkpoint"] = bw.Checkpoint(path, every=every)
         note(**drawn.words, method=method.name, goal="path" if self.is_path else "solve")
-        note(processes="in processes" if self.has_processes else "alone", options=repr(method))
+        note(processes="in processes" if self.has_processes else "alone")
+        note(details={"task": repr(drawn.task), "method": repr(method), "lam": self.lam})
 
     def content(self) -> dict[str, np.ndarray]:
         """Everything that the run returns and that does not depend on interruptions."""
