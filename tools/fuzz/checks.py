@@ -126,7 +126,13 @@ class Checks:
             dual = trace["dual"][np.isfinite(trace["dual"])]
             fall = float(np.max(-np.diff(dual), initial=0.0))
             slip = self._slip(certificate) if np.isfinite(certificate.primal) else np.inf
+            slip += self._slip_of_steps(result.lam)
             require(fall <= slip, f"the dual falls by {fall:.3g}, resolution {slip:.3g}")
+
+    def _slip_of_steps(self, lam: float) -> float:
+        """What rounding may do to |v|^2 / (2 lam), v being a sum of features that may cancel."""
+        size = max(float(np.abs(block.phi).max()) for block in self.judge.blocks)
+        return float(64 * np.finfo(float).eps * size**2 * self.judge.n_features / lam)
 
     # -- beside the result -----------------------------------------------------------------------
 
@@ -173,7 +179,7 @@ class Checks:
         if not is_known or not before.method.is_monotone:
             return
         lost = before.certificate.dual - after.certificate.dual
-        slip = self._slip(before.certificate)
+        slip = self._slip(before.certificate) + self._slip_of_steps(before.lam)
         require(lost <= slip, f"going on loses {lost:.3g} of the dual, resolution {slip:.3g}")
 
     def same(self, one: Any, other: Any) -> None:

@@ -94,18 +94,26 @@ def run_case(seed: int, folder: Path) -> None:
     expected = Killed(seed, None).content()
     length = time.perf_counter() - began
     path = folder / "run.npz"
-    signals = []
-    # written after every few visits, a run takes several times as long
-    for _ in range(int(rng.integers(1, MOST_KILLS + 1))):
-        how = SIGNALS[int(rng.integers(len(SIGNALS)))]
-        if _disturbed(seed, path, float(rng.uniform(0, 4 * length + 0.05)), how):
-            signals.append(how)
-    note(kills=len(signals), signals="+".join(sorted({s.name for s in signals})) or "none")
+    signals = [_kill(seed, path, rng, length) for _ in range(rng.integers(1, MOST_KILLS + 1))]
+    note(kills=str(len(signals)), signals="+".join(sorted({how.name for how in signals})))
     found = _outcome(seed, path)
     left = sorted(file.name for file in folder.iterdir() if file != path)
     require(not left, f"left beside the checkpoint: {', '.join(left)}")
     if signal.SIGINT not in signals:  # (at Ctrl-C a run certifies what it has: one pass more)
         _compare(found, expected)
+
+
+def _kill(seed: int, path: Path, rng: np.random.Generator, length: float) -> signal.Signals:
+    """Start the run and kill it somewhere on its way; returns how.
+
+    A run that is over by then is begun anew, and killed sooner.
+    """
+    how = SIGNALS[int(rng.integers(len(SIGNALS)))]
+    after = float(rng.uniform(0, 2 * length + 0.02))
+    while not _disturbed(seed, path, after, how):
+        path.unlink(missing_ok=True)
+        after /= 2
+    return how
 
 
 def _compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
