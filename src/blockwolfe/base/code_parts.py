@@ -43,7 +43,7 @@ def _is_library(module: str, own: frozenset[str]) -> bool:
     top = module.partition(".")[0]
     if top == _THIS or top in sys.stdlib_module_names:
         return True
-    return top not in own and _is_installed(top)
+    return top != "__main__" and top not in own and _is_installed(top)
 
 
 @functools.cache

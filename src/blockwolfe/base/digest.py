@@ -157,7 +157,8 @@ def _record(value: Any) -> Any:
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        return ("sparse", type(value), value.shape, rows.data, rows.indices, rows.indptr)
+        indices = [part.astype(np.int64, copy=False) for part in (rows.indices, rows.indptr)]
+        return ("sparse", type(value), value.shape, rows.data, indices)
     if isinstance(value, BaseEstimator):
         state = value.__getstate__()
         if isinstance(state, dict):
