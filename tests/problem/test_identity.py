@@ -213,6 +213,25 @@ def test_a_task_may_say_what_does_not_count(tmp_path):
     assert bw.certify(equal, first.last_state, LAM).gap <= 1e-6
 
 
+class Counting(Choice):
+    calls = 0
+
+    def augmented_decode(self, x, y, w):
+        self.calls += 1
+        return super().augmented_decode(x, y, w)
+
+
+def test_a_task_that_changes_with_use_is_told_what_to_do():
+    task = Counting()
+    problem = bw.Problem(task, NEAR, Y)
+    state = bw.solve(problem, LAM, tol=1e-6).last_state
+    assert task.calls
+    assert bw.solve(problem, LAM, tol=1e-6, start=state).is_certified
+    message = "other task .code, or attributes: leave out of its __getstate__ those that change"
+    with pytest.raises(bw.InputError, match=message):
+        bw.solve(bw.Problem(task, NEAR, Y), LAM, start=state)
+
+
 # -- other processes ---------------------------------------------------------------------------------
 
 

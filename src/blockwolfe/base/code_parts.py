@@ -79,27 +79,37 @@ def _content(cell: types.CellType) -> tuple[Any, ...]:
 
 def _read(
     code: types.CodeType, namespace: dict[str, Any], own: frozenset[str]
-) -> Iterator[tuple[str, Any]]:
-    """Global names that are read, with their values; of one's own modules, the names in them."""
-    name, value = "", None
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in namespace:
-            name, value = step.argval, namespace[step.argval]
-        elif step.opname == "IMPORT_NAME":
-            name, value = step.argval, sys.modules.get(step.argval)
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and _is_open(value, own):
-            inside = value
-            name, value = f"{name}.{step.argval}", getattr(value, step.argval, None)
-        else:
-            value = None
-            continue
-        if value is not None and not _is_open(value, own):
-            yield name, value
-        if step.opname == "IMPORT_FROM":  # (which is not the last that may come of this module)
-            name, value = name.rpartition(".")[0], inside
+) -> Iterator[tuple[list[str], Any]]:
+    """Values that are read, with their names; of a module whose code counts, what is in it."""
+    for first, names in _names_read(code, namespace):
+        value = first
+        for name in names:
+            if not _is_open(value, own):
+                break
+            value = getattr(value, name, None)
+        yield names, value
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
             yield from _read(part, namespace, own)
+
+
+def _names_read(code: types.CodeType, namespace: dict[str, Any]) -> list[tuple[Any, list[str]]]:
+    """Globals and modules that are read, each with the names of attributes that follow."""
+    found: list[tuple[Any, list[str]]] = []
+    module, is_followed = None, False
+    for step in dis.get_instructions(code):
+        is_attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD")
+        if is_attribute and is_followed:
+            found[-1][1].append(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            module = sys.modules.get(step.argval)
+        elif step.opname == "IMPORT_FROM":
+            found.append((module, [step.argval]))
+        is_followed = is_attribute and is_followed
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in namespace:
+            found.append((namespace[step.argval], []))
+            is_followed = True
+    return found
 
 
 def _is_open(value: Any, own: frozenset[str]) -> bool:

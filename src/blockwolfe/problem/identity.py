@@ -19,6 +19,10 @@ from blockwolfe.base.digest import NoDigestError, digest_of
 
 __all__ = ["Examples", "Identity", "differences", "identify"]
 
+_WORDS = {
+    "task": "task (code, or attributes: leave out of its __getstate__ those that change with use)"
+}
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -58,11 +62,12 @@ def identify(parts: Mapping[str, Iterable[Any]], package: str = "") -> Identity:
 def differences(one: str, other: str) -> str:
     """The parts in which two fingerprints differ.
 
-    >>> differences("X=1;Y=2", "X=3;Y=2;task=1")
-    'X, task'
+    >>> differences("X=1;Y=2", "X=3;Y=2;data=1")
+    'X, data'
     """
     first, second = (dict(part.split("=") for part in given.split(";")) for given in (one, other))
-    return ", ".join(name for name in first | second if first.get(name) != second.get(name))
+    names = [name for name in first | second if first.get(name) != second.get(name)]
+    return ", ".join(_WORDS.get(name, name) for name in names)
 
 
 @dataclass(frozen=True)
