@@ -104,7 +104,7 @@ class Solve(Goal[Result]):
     def after_pass(self, driver: Driver[Result]) -> Status | None:
         """One more row, shown to the callbacks."""
         row = self._row(driver)
-        self.trace.append(row)
+        self._put(row)
         stops = self._tell(driver, row)
         return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
 
@@ -112,17 +112,21 @@ class Solve(Goal[Result]):
         """A run always ends with a certificate in its last row."""
         if not driver.memory.is_current:
             driver.certify()
-        row = self._row(driver)
-        if self.has_begun and self.trace[-1].visits == row.visits:
-            self.trace.replace_last(row)
-        else:
-            self.trace.append(row)
+        self._put(self._row(driver))
         return self._ending(driver)
 
     def leave(self, driver: Driver[Result]) -> None:
         """A trace is never empty."""
         if not self.has_begun:
             self.trace.append(self._row(driver))
+
+    def _put(self, row: TraceRow) -> None:
+        """As the last row, in place of one of the same moment."""
+        last = self.trace[-1] if self.has_begun else None
+        if last is not None and (last.passes, last.visits) == (row.passes, row.visits):
+            self.trace.replace_last(row)
+        else:
+            self.trace.append(row)
 
     def _ending(self, driver: Driver[Result]) -> Status | None:
         certificate = driver.current
