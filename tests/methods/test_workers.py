@@ -83,10 +83,10 @@ def test_runs_do_not_depend_on_n_jobs(problems, name, method):
 
 
 def test_cheap_compiled_oracles_are_not_called_in_batches(problems, monkeypatch):
-    """The default batch size follows the cost of a call: one below the threshold, more above."""
+    """The default batch size follows the steps of a call: one below the threshold, more above."""
     alone = bw.solve(problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0)
     for expensive, is_alike in ((np.inf, True), (0.0, False)):
-        monkeypatch.setattr(block_engine, "EXPENSIVE_SECONDS", expensive)
+        monkeypatch.setattr(block_engine, "EXPENSIVE_STEPS", expensive)
         result = bw.solve(
             problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0, n_jobs=2
         )

@@ -3,7 +3,7 @@
 `time_limit` is time at work (see `clock`). The time of a certificate is that of the last one, and
 before the first it is reckoned from the oracle calls made so far: of a hundredth of a pass at
 least, and without that first hundredth where there is more, since caches and memory are cold then.
-Where no certificate can be had in time, all of it goes into visits.
+Where not even one certificate can be had in time, all of it goes into visits.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Budget:
         if limit is None:
             return True
         now = self._look()
-        if now >= limit or not self.goal.ends_with_certificate or not self.has_time_to_certify():
+        is_hopeless = not self.last_certificate and not self.has_time_to_certify()
+        if now >= limit or not self.goal.ends_with_certificate or is_hopeless:
             return now < limit
         ready = now + self.seconds_to_certify()
         return ready < limit and ready + self._step < limit + self._grace

@@ -20,7 +20,9 @@ class Planes:
     """
 
     def __init__(self, blocks: Blocks) -> None:
-        self._n_steps, self._n_parts = blocks.n_steps, float(blocks.part_size.mean())
+        self._n_steps = blocks.n_steps
+        # (of true outputs: of a Python task others are known only as far as they were seen)
+        self._n_parts = len(blocks.truth.part) / len(blocks)
         self._gain = self._work = self._last_rate = 0.0
         self._was_stock = False
         self._before = (0.0, 0, 0)  # dual, visits and oracle calls at the beginning of the pass
@@ -32,13 +34,17 @@ class Planes:
     def end(self, is_stock: bool, dual: float, counts: Counts, point: DualPoint) -> None:
         """It has ended."""
         before, visits, calls = self._before
+        n_visits, n_calls = counts.visits - visits, counts.oracle_calls - calls
         per_visit = STEPS_PER_VISIT + STEPS_PER_PART * self._n_parts * point.n_stored()
-        work = (counts.visits - visits) * per_visit + (counts.oracle_calls - calls) * self._n_steps
+        self.note(is_stock, dual - before, n_visits * per_visit + n_calls * self._n_steps)
+
+    def note(self, is_stock: bool, gain: float, work: float) -> None:
+        """What a pass has gained, and for how many steps."""
         if not is_stock:
             self._gain = self._work = 0.0
-        self._gain += dual - before
+        self._gain += gain
         self._work += work
-        self._last_rate, self._was_stock = (dual - before) / work, is_stock
+        self._last_rate, self._was_stock = gain / work, is_stock
 
     def prefers_stock(self) -> bool:
         """Whether the next pass should make do with stored corners."""
