@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 import blockwolfe as bw
 from blockwolfe.methods import auto
-from blockwolfe.methods.bcfw import engine as block_engine
+from blockwolfe.methods.bcfw import batches
 from plain_tasks import Labels
 from zoo import PROBLEMS, multiclass_data
 
@@ -87,7 +87,7 @@ def test_the_dual_never_decreases_through_its_choices(problem):
 
 def test_it_chooses_after_a_warm_start_with_batches_too(problem, monkeypatch):
     """Blocks drawn twice for one batch are visited once: a pass may have fewer than n visits."""
-    monkeypatch.setattr(block_engine, "EXPENSIVE_STEPS", 0.0)
+    monkeypatch.setattr(batches, "EXPENSIVE_STEPS", 0.0)
     start = bw.solve(problem, LAM, "bcfw", 0.1, random_state=0).state
     result = bw.solve(
         problem, LAM, "auto", 0.0, start=start, max_passes=10, n_jobs=2, random_state=0

@@ -9,6 +9,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.methods import auto
+from blockwolfe.methods.bcfw import batches
 from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.problem import evaluate, pace
 from held_clock import HeldClock
@@ -73,8 +74,8 @@ METHODS = {
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_the_clock_decides_nothing(problem, method, is_expensive, n_jobs, monkeypatch):
     if is_expensive:
-        monkeypatch.setattr(block_engine, "EXPENSIVE_STEPS", 0.0)
-        monkeypatch.setattr(block_engine, "BATCH_STEPS", 1e4)
+        monkeypatch.setattr(batches, "EXPENSIVE_STEPS", 0.0)
+        monkeypatch.setattr(batches, "BATCH_STEPS", 1e4)
         monkeypatch.setattr(auto, "LONG_STEPS", 0.0)
     options = {"tol": 0.0, "max_passes": 12, "random_state": 0, "n_jobs": n_jobs}
     runs = []
@@ -108,8 +109,8 @@ def test_the_batch_size_follows_the_steps_of_the_oracle(problem):
 
 
 def test_what_was_decided_is_in_the_result_and_can_be_asked_for(problem, monkeypatch):
-    monkeypatch.setattr(block_engine, "EXPENSIVE_STEPS", 0.0)
-    monkeypatch.setattr(block_engine, "BATCH_STEPS", 7 * problem.blocks.n_steps)
+    monkeypatch.setattr(batches, "EXPENSIVE_STEPS", 0.0)
+    monkeypatch.setattr(batches, "BATCH_STEPS", 7 * problem.blocks.n_steps)
     options = {"tol": 0.0, "max_passes": 5, "random_state": 0}
     chosen = bw.solve(problem, LAM, "bcfw", n_jobs=2, **options)
     assert chosen.method == bw.BCFW(batch_size=7)

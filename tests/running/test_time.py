@@ -138,6 +138,18 @@ def test_interrupted_runs_keep_the_limit_as_well(clock):
     assert np.isnan(result.certificate.gap)
 
 
+@pytest.mark.parametrize("method", ["bcfw", "fw"])
+def test_a_checkpoint_goes_on_with_the_seconds_that_are_left(clock, method, tmp_path):
+    problem, path = costly(clock), tmp_path / "run.npz"
+    options = {"random_state": 0, "checkpoint": path}
+    first = bw.solve(problem, LAM, method, 0.0, time_limit=200.0, **options)
+    clock.now = 0.0
+    then = bw.solve(problem, LAM, method, 0.0, time_limit=500.0, **options)
+    assert then.counts.visits > first.counts.visits
+    assert 430.0 < then.seconds <= 515.0
+    assert then.certificate.valid
+
+
 def test_averages_are_not_refreshed_where_no_time_is_left(clock):
     """Gap sampling of an average takes another full pass after each certificate."""
     method = bw.BCFW(bw.GapSampling(), averaging=True, certify_every=1)

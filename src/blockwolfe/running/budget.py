@@ -36,6 +36,10 @@ class Budget:
         self._cold: tuple[float, int] | None = None  # seconds and calls of the first hundredth
         self._looked, self._step = clock(), 0.0  # when, and the longest of late between two looks
 
+    def resume(self, last_certificate: float) -> None:
+        """Go on after a checkpoint, with the clock set to where it was."""
+        self.last_certificate, self._looked = last_certificate, self.clock()
+
     # -- oracle calls --------------------------------------------------------------------------
 
     def calls(self) -> int:

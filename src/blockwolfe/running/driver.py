@@ -275,10 +275,10 @@ class Driver(Generic[Outcome]):
         if not driver["has_begun"]:
             return
         self.memory = Memory(**driver["memory"])
-        self.budget.last_certificate = self.memory.seconds_to_certify
         known = driver["certificate"]
         self.certificate = None if known is None else Certificate(**known)
         self.clock.advance(driver["seconds"])
+        self.budget.resume(self.memory.seconds_to_certify)
         self.goal.restore(driver["goal"])
         self.engine.restore(saved.engine)
 

@@ -15,6 +15,7 @@ from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
+from blockwolfe.methods.bcfw.batches import batch_size
 from blockwolfe.methods.bcfw.gap_tree import make_tree
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
@@ -39,13 +40,6 @@ __all__ = ["NO_BATCH", "BlockEngine"]
 
 # Aim of one call into the loop: long enough to cost nothing, short enough to interrupt.
 CHUNK_SECONDS = 0.2
-# Work of one batch of parallel calls, in steps of the oracles: enough to pay for handing it out.
-BATCH_STEPS = 2e7
-# Compiled oracles of fewer steps are called one by one in their visits: a batch scores its blocks
-# twice, which costs more than a second core gains.
-EXPENSIVE_STEPS = 2e5
-# A step, where only the time of a call is known.
-STEP_SECONDS = 5e-10
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
@@ -57,7 +51,7 @@ class BlockEngine(DualEngine):
 
     def __init__(self, method: BCFW, setup: Setup, keeps_corners: bool) -> None:
         super().__init__(setup, method.averaging, keeps_corners)
-        self.method: BCFW = replace(method, batch_size=_batch_size(method, setup))
+        self.method: BCFW = replace(method, batch_size=batch_size(method, setup))
         self.rng = setup.rng
         self._draws, self._done = _NO_DRAWS, 0  # the pass at work; a checkpoint may split it
         self._is_open = False  # whether it has begun, and was not said to have ended
@@ -143,16 +137,21 @@ class BlockEngine(DualEngine):
         if self._source == FROM_ORACLE and (self.method.batch_size or 1) > 1:
             self._next_batch(self.method.batch_size or 1)
             return
-        began, begin, counts = time.perf_counter(), self._done, self.ledger.counts
-        until, before = min(begin + self._chunk, len(self._draws.block)), int(counts.visits)
-        part = Draws(self._draws.block[:until], self._draws.uniform[:until])
+        began, begin = time.perf_counter(), self._done
+        until = min(begin + self._chunk, len(self._draws.block))
+        self._visit_until(until)
+        while self._done < until:
+            self._make_room()
+            self._visit_until(until)
+        self._adapt_chunk(time.perf_counter() - began, until - begin)
+
+    def _visit_until(self, until: int) -> None:
+        begin, counts = self._done, self.ledger.counts
+        before, part = int(counts.visits), Draws(*(array[:until] for array in self._draws))
         try:
             self._visit(part, begin, self._source, NO_BATCH)
         finally:  # (also at Ctrl-C: what was visited is not visited again)
             self._done = begin + int(counts.visits) - before
-        self._adapt_chunk(time.perf_counter() - began, self._done - begin)
-        if self._done < until:
-            self._make_room()
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         blocks, point = self.blocks, self.point
@@ -166,9 +165,8 @@ class BlockEngine(DualEngine):
         return int(call(visit_blocks, blocks.kind, *args))
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
-        if n_visits:
-            wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)
-            self._chunk = int(np.clip(wanted, 1, 10 * self._chunk))
+        wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)
+        self._chunk = int(np.clip(wanted, 1, 10 * self._chunk))
 
     # -- room ----------------------------------------------------------------------------------
 
@@ -302,21 +300,6 @@ class BlockEngine(DualEngine):
         self._planes.restore(saved["planes"])
         self.rng.bit_generator.state = saved["rng"]
         self.method = replace(self.method, batch_size=saved["batch_size"])
-
-
-def _batch_size(method: BCFW, setup: Setup) -> int | None:
-    """Blocks whose oracles are called together, decided once; None where visits call their own.
-
-    By the steps that compiled oracles are known to take, so that the same seed gives the same run;
-    by the time of the first calls where an oracle is in Python.
-    """
-    blocks, n_jobs = setup.blocks, setup.workers.n_jobs
-    if method.batch_size is not None or n_jobs == 1 or method.has_hits:
-        return method.batch_size
-    steps = blocks.n_steps if blocks.is_compiled else setup.seconds_per_call / STEP_SECONDS
-    if blocks.is_compiled and steps < EXPENSIVE_STEPS:
-        return None
-    return int(np.clip(BATCH_STEPS / steps if steps > 0.0 else 1.0, 2 * n_jobs, len(blocks)))
 
 
 def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:
