@@ -69,7 +69,7 @@ def test_a_full_pass_is_given_up_on_its_way(clock, method):
     assert 30.0 <= result.seconds <= 32.0
     assert np.isnan(result.certificate.gap)
     assert not result.w.any()
-    assert "No time was left for a certificate" in result.remedy
+    assert "No time was left for a final certificate. Not even one was made" in result.remedy
 
 
 def test_batch_steps_end_with_a_certificate(clock):
@@ -156,6 +156,30 @@ def test_averages_are_not_refreshed_where_no_time_is_left(clock):
     result = bw.solve(costly(clock), LAM, method, 0.0, time_limit=200.0, random_state=0)
     assert result.seconds <= 206.0
     assert result.certificate.valid
+
+
+@pytest.mark.parametrize("averaging", [False, True])
+def test_an_earlier_certificate_is_returned_with_its_own_point(clock, averaging):
+    """The final one takes five times as long as the one before, and is given up."""
+
+    class Slower(Costly):
+        def augmented_decode(self, x, y, w):
+            self.cost = 1.0 if self.calls < N_PROBES + 3 * N else 5.0
+            return super().augmented_decode(x, y, w)
+
+    problem = bw.Problem(Slower(clock), *multiclass_data(n=N))
+    method = bw.BCFW(certify_every=1, averaging=averaging)
+    result = bw.solve(problem, LAM, method, 0.0, time_limit=300.0, random_state=0)
+    assert result.status is bw.Status.TIME_LIMIT
+    assert 300.0 <= result.seconds <= 314.0  # (with one call that is waited for)
+    certified = [row for row in result.trace if row.gap == row.gap]
+    assert [row.passes for row in certified] == [1]
+    assert result.certificate.gap == certified[0].gap
+    again = bw.certify(problem, result.state, LAM)
+    assert (again.gap, again.primal) == (result.certificate.gap, result.certificate.primal)
+    np.testing.assert_array_equal(result.w, result.state.v / LAM)
+    assert bw.certify(problem, result.last_state, LAM).dual > again.dual  # the work is not lost
+    assert "The result is an earlier point, which has one" in result.remedy
 
 
 # -- what counts -----------------------------------------------------------------------------------

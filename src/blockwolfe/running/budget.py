@@ -132,12 +132,17 @@ class Budget:
         limit = self.limits.time_limit
         return limit is None or self.clock() <= limit + self._grace
 
-    @property
-    def remedy(self) -> str:
-        """What to do where there was no time for a certificate."""
+    def may_be_late(self) -> bool:
+        """Whether the certificate just made is worth keeping, since the final one may come late."""
+        return self.limits.time_limit is not None and self.last_certificate > 0.5 * self._grace
+
+    def remedy(self, has_certificate: bool) -> str:
+        """What to do where there was no time for the final certificate."""
         seconds, limit = self.seconds_to_certify(), self.limits.time_limit
         takes = f"One takes about {seconds:.2g} s here" if seconds else "Not even one was made"
+        what = "last_state" if has_certificate else "state"
+        given = " The result is an earlier point, which has one." if has_certificate else ""
         return (
-            f"No time was left for a certificate. {takes}: raise time_limit={limit:g}, use more "
-            "cores (n_jobs), or certify(problem, result.state, lam) what was reached."
+            f"No time was left for a final certificate.{given} {takes}: raise time_limit={limit:g},"
+            f" use more cores (n_jobs), or certify(problem, result.{what}, lam) what was reached."
         )

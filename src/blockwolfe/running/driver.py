@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Generic
 
 import numpy as np
@@ -24,8 +24,9 @@ from blockwolfe.running.clock import Clock
 from blockwolfe.running.events import Callback, wants_stop
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
+from blockwolfe.running.memory import Certified, Memory
 
-__all__ = ["Driver", "Memory"]
+__all__ = ["Driver"]
 
 # A run has stalled when between two certificates the dual gained nothing that floating point can
 # tell, and the gap is either rounding noise (this many times the resolution of the numbers) ...
@@ -36,20 +37,6 @@ STALLED_GAP = 0.9
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
-
-
-@dataclass
-class Memory:
-    """What the driver remembers of a run; a checkpoint keeps all of it."""
-
-    passes: int = 0  # or shares of passes, where the goal looks more often
-    is_made: bool = False  # whether the last pass still lacks what follows it
-    is_current: bool = False  # whether the last certificate is of the present point
-    passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate
-    visits_certified: int = 0
-    calls_certified: int = 0
-    patience: int = 1  # passes to wait after a gap estimate that promised too much
-    seconds_to_certify: float = 0.0
 
 
 class Driver(Generic[Outcome]):
@@ -71,6 +58,8 @@ class Driver(Generic[Outcome]):
         self.budget = Budget(engine, goal, limits, self.clock)
         self.certificate: Certificate | None = None  # the last one at this lambda
         self.remedy = ""  # what an engine said that could not go on
+        self.is_late = False  # whether the final certificate had to be given up ...
+        self.kept: Certified | None = None  # ... and what there is in its place
         self._is_moving = False  # whether the engine is between two lambdas
         self._is_saved = False  # whether the file is to stay as it is
 
@@ -126,7 +115,7 @@ class Driver(Generic[Outcome]):
         try:
             return self.goal.conclude(self)
         except OutOfTimeError:
-            self.remedy = self.budget.remedy
+            self.is_late, self.remedy = True, self.budget.remedy(self.kept is not None)
             self.goal.leave(self)
             return Status.TIME_LIMIT
 
@@ -166,6 +155,8 @@ class Driver(Generic[Outcome]):
         memory.seconds_to_certify, counts = self.budget.last_certificate, self.engine.counts
         memory.passes_certified, memory.is_current = memory.passes, True
         memory.visits_certified, memory.calls_certified = counts.visits, counts.oracle_calls
+        if self.budget.may_be_late():
+            self.kept = Certified(self.certificate, self.engine.state(), self.reported_w.copy())
         return self.certificate
 
     def tell(self, event: Any) -> bool:
