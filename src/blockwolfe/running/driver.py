@@ -242,6 +242,8 @@ class Driver(Generic[Outcome]):
         return self.budget.has_time()
 
     def _budget_spent(self) -> Status | None:
+        if self.memory.is_made:  # (what follows the last pass comes first)
+            return None
         limit = self.limits.max_passes
         if limit is not None and self.goal.passes_made(self) >= limit:
             return Status.MAX_PASSES
