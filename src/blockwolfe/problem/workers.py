@@ -23,7 +23,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError
 from blockwolfe.problem.blocks import Blocks, SweepWork
-from blockwolfe.problem.pace import Pace
+from blockwolfe.problem.pace import SLICE_SECONDS, Pace
 from blockwolfe.problem.python_task import PythonOracle
 
 __all__ = ["Workers", "check_n_jobs", "cut"]
@@ -53,9 +53,8 @@ class Workers:
         self.blocks, self.n_jobs = blocks, n_jobs
         self.has_threads = blocks.is_compiled and n_jobs > 1
         self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
-        self.pace = Pace(n_jobs)  # of sweeps over the blocks
-        if self._has_processes:
-            self.pace = Pace(PIECES * n_jobs, PROCESS_SECONDS)
+        seconds = PROCESS_SECONDS if self._has_processes else SLICE_SECONDS
+        self.pace = Pace(n_jobs, seconds)  # of sweeps over the blocks
         self._executor: Executor | None = None
         self._own: list[tuple[SweepWork, Any]] = []  # of each thread
 
