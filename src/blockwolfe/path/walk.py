@@ -65,10 +65,10 @@ class Walk(Goal[Path]):
             lam, self.path.start = self._engine.begin_at_loss(driver.limits.tol)
             if self.path.states is not None:
                 self.path.start_state = self._engine.state()
-            if lam == 0.0 and not self._blocks.bounds_error:  # w = 0 serves every lambda
+            if lam == 0.0 and self._engine.has_largest_losses:  # w = 0 serves every lambda
                 return self._end
             self._check_first(lam)
-            if self._blocks.bounds_error:  # (the largest losses may not have been found)
+            if not self._engine.has_largest_losses:
                 self.path.start = None
         driver.certify()
         self._has_begun = True

@@ -15,11 +15,13 @@ __all__ = ["Certificate"]
 class Certificate:
     """Primal, dual and gap of one dual point at one lambda, from one full pass.
 
-    `exact` says that every oracle call of the pass was exact. `slack` is the part of `primal` and
-    `gap` that is due to the bounds of an approximate oracle: 0 when exact, NaN when it has no
-    bounds or was caught giving less than a known output. `valid` says whether the numbers are
-    bounds; if they are neither exact nor bounded, they are only estimates.
-    `resolution` is the size of rounding errors in the numbers: a smaller gap is noise.
+    `exact` says that every oracle call of the pass was exact, up to rounding. `slack` is the part
+    of `primal` and `gap` that is due to the bounds of an approximate oracle: 0 when exact, NaN when
+    it has no bounds or was caught giving less than a known output. `valid` says whether the numbers
+    are bounds; if they are neither exact nor bounded, they are only estimates. Numbers that are
+    not finite (a sum that overflows) are never exact and never valid.
+    `resolution` is an upper estimate of the rounding errors in the numbers, from the sizes of the
+    terms they are made of before these cancel: a smaller gap is noise.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -35,6 +37,11 @@ class Certificate:
     exact: bool
     resolution: float = 0.0
     slack: float = float("nan")
+
+    def __post_init__(self) -> None:
+        if not (self.is_finite or self.is_primal_only):  # it certifies nothing, whatever it says
+            object.__setattr__(self, "exact", False)
+            object.__setattr__(self, "slack", float("nan"))
 
     @classmethod
     def unknown(cls, n_blocks: int, lam: float) -> Certificate:
@@ -53,7 +60,13 @@ class Certificate:
     @property
     def is_primal_only(self) -> bool:
         """Whether the primal is known, and no dual beside it."""
-        return bool(np.isnan(self.gap) and not np.isnan(self.primal))
+        is_alone = np.isnan(self.gap) and np.isnan(self.dual)
+        return bool(is_alone and np.isfinite(self.primal))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether primal, dual and gap are numbers that floating point can hold."""
+        return bool(np.isfinite([self.primal, self.dual, self.gap]).all())
 
     @property
     def valid(self) -> bool:
@@ -73,7 +86,18 @@ class Certificate:
             return "certified"
         if self.valid:
             return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
-        return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
+        return self._fault
+
+    @property
+    def _fault(self) -> str:
+        """Why it certifies nothing, in words."""
+        if np.isnan(self.primal) and np.isnan(self.dual):
+            return "no full pass was made"
+        if not self.is_finite:
+            return "no certificate: the numbers overflow"
+        if self.gap < 0.0:
+            return "no certificate: the primal is below the dual, the oracle is wrong"
+        return "estimate: oracle not exact"
 
     @property
     def figure(self) -> str:
@@ -85,6 +109,8 @@ class Certificate:
         """Where the optimum lies, in words."""
         if self.is_primal_only:
             return f"at most {self.primal:.8g} (primal)"
+        if not self.is_finite:
+            return "not known"
         return f"between {self.dual:.8g} (dual) and {self.primal:.8g} (primal)"
 
     def _repr_html_(self) -> str:

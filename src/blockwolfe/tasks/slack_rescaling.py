@@ -23,6 +23,7 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
+from blockwolfe.features.columns import column_norms
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -208,6 +209,7 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            column_norm=column_norms(data.columns),
             identity=(*rows, data.cost),
         )
 
