@@ -73,6 +73,10 @@ class Certificate:
         """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
         return bool(self.exact or not np.isnan(self.slack))
 
+    def reaches(self, tol: float) -> bool:
+        """Whether the gap is at most `tol`, and rounding lets one tell."""
+        return self.gap <= tol and self.resolution <= tol
+
     def as_estimate(self) -> Certificate:
         """The same numbers, claiming nothing."""
         return replace(self, exact=False, slack=float("nan"))

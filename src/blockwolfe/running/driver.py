@@ -189,7 +189,7 @@ class Driver(Generic[Outcome]):
         has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
         now = self.certify()
         memory.patience = 2 * memory.patience if was_promised else 1
-        if now.gap <= self.limits.tol:
+        if now.reaches(self.limits.tol):
             return False
         self.engine.refresh()
         if not method.is_monotone:

@@ -16,7 +16,7 @@ __all__ = ["certificate_text", "run_facts"]
 def is_certified(svm: StructuredSVM) -> bool:
     """Whether a full pass has shown a gap of at most tol."""
     certificate = svm.certificate_
-    return bool(certificate.valid and certificate.gap <= svm.tol)
+    return bool(certificate.valid and certificate.reaches(svm.tol))
 
 
 def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
