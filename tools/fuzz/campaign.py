@@ -68,28 +68,36 @@ class Campaign:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as root, self._progress() as progress:
             line = progress.add_task("", total=seconds, state="starting")
             workers = [self._worker(Path(root)) for _ in range(self.jobs)]
-            began, handed = time.monotonic(), 0
+            began = time.monotonic()
             try:
                 while True:
                     elapsed = time.monotonic() - began
-                    may_begin = elapsed < seconds and (cases is None or handed < cases)
-                    for k, worker in enumerate(workers):
-                        if worker.case is None and may_begin:
-                            if not worker.is_alive:
-                                workers[k] = worker = self._worker(Path(root))
-                            worker.give(self._next())
-                            handed += 1
-                            may_begin = cases is None or handed < cases
+                    if elapsed < seconds:
+                        self._hand_out(workers, cases)
                     busy = [worker for worker in workers if worker.case is not None]
                     if not busy:
                         return
-                    wait([x for w in busy for x in (w.pipe, w.process.sentinel)], timeout=0.5)
-                    for outcome in filter(None, (worker.take() for worker in busy)):
-                        self._count(outcome)
+                    self._gather(busy)
                     progress.update(line, completed=min(elapsed, seconds), state=self._state())
             finally:
                 for worker in workers:
                     worker.end()
+
+    def _hand_out(self, workers: list[Worker], cases: int | None) -> None:
+        """A case for everyone who has none; whoever is gone is replaced."""
+        for k, worker in enumerate(workers):
+            is_enough = cases is not None and self._handed.total() >= cases
+            if worker.case is not None or is_enough:
+                continue
+            if not worker.is_alive:
+                workers[k] = self._worker(worker.root.parent)
+            workers[k].give(self._next())
+
+    def _gather(self, busy: list[Worker]) -> None:
+        """Wait until someone has something to say, but not for long."""
+        wait([x for worker in busy for x in (worker.pipe, worker.process.sentinel)], timeout=0.5)
+        for outcome in filter(None, (worker.take() for worker in busy)):
+            self._count(outcome)
 
     def table(self) -> Table:
         """Families, cases, what was drawn, violations."""

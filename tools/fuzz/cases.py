@@ -77,7 +77,7 @@ class Surroundings:
             files = set(self._files())
             try:
                 run_case(case.seed, folder)
-            except BaseException as error:  # noqa: BLE001 (whatever it is, it is a finding)
+            except BaseException as error:  # (whatever it is, it is a finding)
                 message, trace = f"{type(error).__name__}: {error}", traceback.format_exc()
             left = [*self._orphans(), *sorted(set(self._files()) - files)]
         if left and not message:
@@ -99,7 +99,9 @@ class Surroundings:
         """Files around the folder of the case, without those that servers of processes keep."""
         for path in self.root.rglob("*"):
             place = path.relative_to(self.root)
-            is_own = place.parts[0] == "case" or any(part.startswith("pymp-") for part in place.parts)
+            is_own = place.parts[0] == "case" or any(
+                part.startswith("pymp-") for part in place.parts
+            )
             if not is_own:
                 yield str(place)
 
@@ -115,8 +117,11 @@ class Surroundings:
 
 
 def _servers() -> set[int | None]:
-    """Processes of the standard library that serve this one as long as it lives."""
+    """Processes of libraries that serve this one as long as it lives."""
     from multiprocessing import forkserver, resource_tracker
 
+    from joblib.externals.loky.backend import resource_tracker as loky
+
     fork = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
-    return {fork, resource_tracker._resource_tracker._pid}  # type: ignore[attr-defined]
+    trackers = (resource_tracker._resource_tracker, loky._resource_tracker)
+    return {fork, *(tracker._pid for tracker in trackers)}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.common import note, require
 from tools.fuzz.drawing.listed import Drawn, Real
 from tools.fuzz.judge import Judge
@@ -34,7 +34,8 @@ class Checks:
         is_done = certificate.valid and certificate.gap <= tol
         require(is_done or status != "CERTIFIED", f"CERTIFIED with {certificate!r} and tol {tol:g}")
         require(
-            status != "STALLED" or not is_done, f"STALLED, but {certificate!r} is within tol {tol:g}"
+            status != "STALLED" or not is_done,
+            f"STALLED, but {certificate!r} is within tol {tol:g}",
         )
         lower, upper = self.judge.lower, self.judge.upper
         is_inside = bool(((lower <= result.w) & (result.w <= upper)).all())
@@ -50,7 +51,9 @@ class Checks:
             return
         slip = self._slip(certificate)
         if not self.drawn.is_exact and not self.drawn.has_bounds:
-            require(not valid, f"valid, but its oracle is neither exact nor bounded: {certificate!r}")
+            require(
+                not valid, f"valid, but its oracle is neither exact nor bounded: {certificate!r}"
+            )
             return
         true = self.judge.primal(w, lam)
         require(
@@ -69,7 +72,7 @@ class Checks:
 
     def _gap(self, certificate: Any, lam: float, slip: float) -> None:
         best = self.judge.optimum(lam)
-        note(width_of_optimum=best.high - best.low)
+        note(details={"optimum": [best.low, best.high]})
         require(
             certificate.dual <= best.high + slip,
             f"dual {certificate.dual!r} is above the optimum, which is at most {best.high!r}, by "
@@ -82,7 +85,9 @@ class Checks:
         )
         difference = max(certificate.primal - certificate.dual, 0.0)
         is_difference = abs(certificate.gap - difference) <= slip
-        require(is_difference or not certificate.valid, f"gap is not primal - dual: {certificate!r}")
+        require(
+            is_difference or not certificate.valid, f"gap is not primal - dual: {certificate!r}"
+        )
         summed = float(np.sum(certificate.block_gaps))
         require(
             abs(summed - (certificate.primal - certificate.dual)) <= slip,
@@ -100,7 +105,9 @@ class Checks:
         v = np.asarray(state.v, dtype=Real)
         at = np.clip(v / Real(lam), self.judge.lower, self.judge.upper).astype(float)
         off = float(np.abs(at - w).max())
-        require(off <= 1e-15 * max(1e-300, float(np.abs(w).max())), f"w is not clip(v/lam): {off:g}")
+        require(
+            off <= 1e-15 * max(1e-300, float(np.abs(w).max())), f"w is not clip(v/lam): {off:g}"
+        )
         if np.isfinite(certificate.dual):
             dual = self.judge.dual(state.v, float(np.sum(state.ell)), lam)
             require(
@@ -119,7 +126,13 @@ class Checks:
             dual = trace["dual"][np.isfinite(trace["dual"])]
             fall = float(np.max(-np.diff(dual), initial=0.0))
             slip = self._slip(certificate) if np.isfinite(certificate.primal) else np.inf
+            slip += self._slip_of_steps(result.lam)
             require(fall <= slip, f"the dual falls by {fall:.3g}, resolution {slip:.3g}")
+
+    def _slip_of_steps(self, lam: float) -> float:
+        """What rounding may do to |v|^2 / (2 lam), v being a sum of features that may cancel."""
+        size = max(float(np.abs(block.phi).max()) for block in self.judge.blocks)
+        return float(64 * np.finfo(float).eps * size**2 * self.judge.n_features / lam)
 
     # -- beside the result -----------------------------------------------------------------------
 
@@ -152,13 +165,21 @@ class Checks:
             require(off <= slip, f"certify: {name} differs by {off:.3g}, resolution {slip:.3g}")
         require(again.valid or not said.valid, "certify: not valid, but the run's certificate is")
 
+    def stalled(self, result: Any, again: Any) -> None:
+        """A run that has stalled does not get there when it is called again."""
+        require(
+            again.status.name != "CERTIFIED",
+            f"STALLED at gap {result.certificate.gap:.3g}, but CERTIFIED at "
+            f"{again.certificate.gap:.3g} when called again",
+        )
+
     def no_worse(self, before: Any, after: Any) -> None:
         """A run that goes on does not lose dual, if its method never does."""
         is_known = np.isfinite(before.certificate.dual) and np.isfinite(after.certificate.dual)
         if not is_known or not before.method.is_monotone:
             return
         lost = before.certificate.dual - after.certificate.dual
-        slip = self._slip(before.certificate)
+        slip = self._slip(before.certificate) + self._slip_of_steps(before.lam)
         require(lost <= slip, f"going on loses {lost:.3g} of the dual, resolution {slip:.3g}")
 
     def same(self, one: Any, other: Any) -> None:
@@ -175,10 +196,10 @@ class Checks:
         """At any lambda that it covers, w is within eps of the optimum."""
         if not len(path) or (not self.drawn.is_exact and not self.drawn.has_bounds):
             return
-        low = max(path.lam_min, path.breakpoints[-1].lam * 1e-6, 1e-12)
+        low = max(path.lam_min, 1e-6 * path.breakpoints[-1].lam)
         high = path.lam_max * (2.0 if path.start is not None else 1.0)
-        for lam in np.exp(rng.uniform(np.log(low), np.log(max(high, low)), size=2)).tolist():
-            w = path.coef(min(max(lam, low), high))
+        for lam in np.exp(rng.uniform(np.log(low), np.log(high), size=2)).clip(low, high).tolist():
+            w = path.coef(lam)
             is_inside = bool(((self.judge.lower <= w) & (w <= self.judge.upper)).all())
             require(is_inside, "w of the path is outside of its bounds")
             best, primal = self.judge.optimum(lam), self.judge.primal(w, lam)

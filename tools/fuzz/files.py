@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
-from blockwolfe.errors import BlockwolfeError
 
+import blockwolfe as bw
+from blockwolfe.errors import BlockwolfeError
 from tools.fuzz.checks import ROUNDINGS, Checks
 from tools.fuzz.common import note, require
 from tools.fuzz.crafting import craft, ran

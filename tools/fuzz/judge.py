@@ -102,7 +102,7 @@ class Judge:
         A = [sp.hstack([sp.csc_array(-rows), -sp.csc_array(np.eye(n)[owner])])]
         b = [-np.concatenate([self.blocks[i].loss for i in live]).astype(float)]
         for sign, side in ((1.0, self.upper), (-1.0, self.lower)):
-            at = np.flatnonzero(np.isfinite(side))
+            at = np.flatnonzero(np.abs(side) < 1e50)  # (what is found is clipped to the others)
             A.append(sign * sp.eye_array(d + n, format="csr")[at])
             b.append(sign * side[at] * scale)
         q = np.concatenate([np.zeros(d), self.weight[live].astype(float)])
@@ -117,7 +117,7 @@ class Judge:
         ).solve()
 
     def _dual_point(self, live: list[int], z: np.ndarray) -> tuple[np.ndarray, float]:
-        """v and ell of the multipliers, made weights of a mean in every block."""
+        """The v and ell of the multipliers, made weights of a mean in every block."""
         v, ell, at = np.zeros(self.n_features, dtype=Real), Real(0), 0
         for i in live:
             own = np.maximum(np.nan_to_num(z[at : at + len(self._psi[i])]), 0).astype(Real)

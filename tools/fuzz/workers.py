@@ -1,4 +1,4 @@
-"""Processes that run cases one after another; a crash or a hang is the case's, not the fuzzer's."""
+"""Processes that run cases; a crash or a hang is the case's, not the fuzzer's."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from blockwolfe.dual.growth import (
     roomier_stock,
 )
 from blockwolfe.dual.line_search import Box
-from blockwolfe.dual.restoring import LEAST_LAM, means_of, stock_of
+from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
 from blockwolfe.dual.work import Look, make_work, meet, roomier_work
 from blockwolfe.problem.blocks import Blocks
@@ -223,6 +223,10 @@ class DualPoint:
         """Rebuild v from the blocks, free of accumulated rounding."""
         self.put(rebuild_v(self.blocks, self.store(), workers))
 
+    def n_stored(self) -> float:
+        """Mean number of stored corners, active or not."""
+        return float(self.arrays.stock.n_rows.mean())
+
     def n_active(self) -> float:
         """Mean size of the active sets."""
         if not self.keeps_corners:
@@ -274,6 +278,11 @@ class DualPoint:
             stock=stock_of(read, blocks, self.is_coded) if self.keeps_corners else arrays.stock,
         )
         self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
+
+    def check_ell(self, is_tidy: bool) -> None:
+        """Refuse an ell, from a file, that is not that of the stored corners."""
+        if self.keeps_corners:
+            check_ell(self.blocks, self.arrays.stock, self.arrays.ell, is_tidy)
 
 
 def _box(blocks: Blocks, v: np.ndarray, lam: float) -> Box:

@@ -13,15 +13,17 @@ import numpy as np
 from blockwolfe.base.ragged import entries, starts
 from blockwolfe.base.schema import MOST_INTEGER, Reader, check_rows
 from blockwolfe.base.unzipping import most_bytes
-from blockwolfe.dual.growth import ROW_BYTES, Means
+from blockwolfe.dual.growth import ROW_BYTES, Means, live_rows
 from blockwolfe.dual.stock import Stock
 from blockwolfe.problem.blocks import Blocks
 
-__all__ = ["LEAST_LAM", "means_of", "stock_of"]
+__all__ = ["LEAST_LAM", "check_ell", "means_of", "stock_of"]
 
 LEAST_LAM = np.finfo(np.float64).tiny
 # Dual weights sum to one up to the rounding of many steps.
 ROUNDING = 1e-6
+# ... and after `tidy` up to that of their sum, over as many corners as a block may have.
+TIDY_ROUNDING = 1e-12
 
 
 def means_of(read: Reader, blocks: Blocks, keeps_mean: bool, has_lag: bool) -> Means:
@@ -51,8 +53,6 @@ def stock_of(read: Reader, blocks: Blocks, is_coded: bool) -> Stock:
     _check_scratch(blocks, capacity, n_all)
     rows, block = entries(start, n_rows), np.repeat(np.arange(len(blocks)), n_rows)
     check_rows(weight[rows] >= 0.0, "stock.weight has a negative weight")
-    total = np.bincount(block, weights=weight[rows], minlength=len(blocks))
-    check_rows(np.abs(total - 1.0) <= ROUNDING, "stock.weight does not sum to one")
     loss = read.array("stock.loss", np.float64, (n_all,))
     check_rows(loss[rows] >= 0.0, "stock.loss has a negative loss")
     begin, size, code, value, end = _codes(read, blocks, is_coded, rows, block, n_all)
@@ -70,6 +70,19 @@ def stock_of(read: Reader, blocks: Blocks, is_coded: bool) -> Stock:
         value=value,
         end=end,
     )
+
+
+def check_ell(blocks: Blocks, stock: Stock, ell: np.ndarray, is_tidy: bool) -> None:
+    """Refuse an ell that is not the mean loss of the stored corners, up to rounding."""
+    rows, block = live_rows(stock), np.repeat(np.arange(len(blocks)), stock.n_rows)
+    weight, rounding = stock.weight[rows], TIDY_ROUNDING if is_tidy else ROUNDING
+    total, mean = (
+        np.bincount(block, weights=terms, minlength=len(blocks))
+        for terms in (weight, weight * stock.loss[rows])
+    )
+    check_rows(np.abs(total - 1.0) <= rounding, "stock.weight does not sum to one")
+    size = np.maximum(np.abs(ell), blocks.weight * mean)
+    check_rows(np.abs(ell - blocks.weight * mean) <= rounding * size, "ell is not the mean loss")
 
 
 def _codes(

@@ -12,7 +12,10 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace, TraceRow
 
-__all__ = ["certificate_of", "checked_trace", "record_of"]
+__all__ = ["are_same", "certificate_of", "checked_trace", "record_of"]
+
+# Two certificates of one point agree to this, relative to the largest number in them.
+ROUNDING = 1e-9
 
 _KINDS = {"int": "iu", "float": "f", "bool": "b", "str": "U"}
 
@@ -20,6 +23,17 @@ _KINDS = {"int": "iu", "float": "f", "bool": "b", "str": "U"}
 def certificate_of(read: Reader, block_gaps: np.ndarray) -> Certificate:
     """A certificate; that its numbers are true only a full pass can tell (`certify`)."""
     return record_of(Certificate, read, {"block_gaps": block_gaps})
+
+
+def are_same(now: Certificate, before: Certificate) -> bool:
+    """Whether two certificates are of one point, up to rounding."""
+    if (now.exact, now.valid, now.lam) != (before.exact, before.valid, before.lam):
+        return False
+    sizes = np.abs([now.primal, now.dual, now.resolution / ROUNDING])
+    scale = ROUNDING * float(sizes[np.isfinite(sizes)].max(initial=0.0))
+    pairs = [(getattr(now, name), getattr(before, name)) for name in ("primal", "dual", "gap")]
+    pairs.append((now.block_gaps, before.block_gaps))
+    return all(np.allclose(a, b, rtol=0.0, atol=scale, equal_nan=True) for a, b in pairs)
 
 
 _ASKED: dict[str, Callable[[Reader, str], Any]] = {

@@ -27,6 +27,8 @@ from blockwolfe.tasks.reading.inputs import LARGEST_FEATURE, checked_w
 __all__ = ["Pose"]
 
 MOST_JOINTS = 100_000  # (or channels) that a model file may speak of
+# About how many steps an oracle call takes for each value of its maps.
+STEPS_PER_VALUE = 50.0
 
 
 class Pose(Learned, BaseEstimator):
@@ -276,13 +278,7 @@ class Pose(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_identity=True,
-            identity=(
-                data.maps,
-                data.shape,
-                data.truth,
-                data.anchor,
-                np.array([data.unit, data.scale]),
-            ),
+            n_steps=STEPS_PER_VALUE * data.maps.size / n,
         )
 
     def _phi(self, data: PoseData, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

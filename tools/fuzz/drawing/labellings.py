@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.drawing.listed import Block, Drawn, Real, label_key
 from tools.fuzz.drawing.numbers import (
     Features,
@@ -18,7 +18,6 @@ from tools.fuzz.drawing.numbers import (
     as_given,
     draw_labels,
     draw_loss,
-    one_of,
 )
 
 __all__ = ["chain", "cut", "multiclass", "pairwise_graph", "tree"]
@@ -66,9 +65,7 @@ def chain(rng: np.random.Generator) -> Drawn:
     allowed = _masks(rng, labels) if rng.random() < 0.2 else None
     if allowed is not None:
         X = [bw.tasks.Masked(x, mask) for x, mask in zip(X, allowed, strict=True)]
-    task = bw.tasks.Chain(
-        task_loss=loss.option, emission=has_emission, **groups, **labels.options
-    )
+    task = bw.tasks.Chain(task_loss=loss.option, emission=has_emission, **groups, **labels.options)
 
     def list_blocks(fitted: Any) -> list[Block]:
         used = rows
@@ -103,7 +100,9 @@ def _chain_phi(
         "last": indicator[y[-1]],
         "transition": transition.ravel(),
     }
-    return np.concatenate([emission.ravel(), *(of_group[name] for name in of_group if groups[name])])
+    return np.concatenate(
+        [emission.ravel(), *(of_group[name] for name in of_group if groups[name])]
+    )
 
 
 def _tokens(rng: np.random.Generator, rows: list[np.ndarray]) -> tuple[Any, list[str]]:

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.drawing.listed import Block, Drawn, Real
 from tools.fuzz.drawing.numbers import Features, as_given, one_of
 
@@ -44,7 +44,7 @@ def matching(rng: np.random.Generator) -> Drawn:
         possible = {link for link in links if has_possible and rng.random() < 0.3}
         rows = features.rows(len(links), width)
         given = None if is_dense else np.array(links, dtype=int).reshape(-1, 2)
-        X.append(bw.tasks.Links(as_given(rng, rows) if len(links) else rows, given, shape))
+        X.append(bw.tasks.Links(as_given(rng, rows) if links else rows, given, shape))
         pairs = sorted(sure)
         Y.append(bw.tasks.Alignment(pairs, sorted(possible)) if has_possible else pairs)
         of_link = dict(zip(links, rows.astype(Real), strict=True))

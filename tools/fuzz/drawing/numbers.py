@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import blockwolfe as bw
 import numpy as np
 import scipy.sparse as sp
 
+import blockwolfe as bw
+from tools.fuzz.common import note
 from tools.fuzz.drawing.listed import Real
 
-__all__ = ["Features", "Labels", "Loss", "as_given", "draw_labels", "draw_loss", "one_of"]
+__all__ = [
+    "Features",
+    "Labels",
+    "Loss",
+    "as_given",
+    "changed_feature",
+    "draw_labels",
+    "draw_loss",
+    "one_of",
+]
 
 KINDS = ("plain", "integers", "scaled", "columns", "offset", "repeated", "zero")
 SHARES = (0.35, 0.15, 0.2, 0.1, 0.08, 0.08, 0.04)
@@ -23,12 +34,26 @@ def one_of(rng: np.random.Generator, *choices: Any) -> Any:
     return choices[int(rng.integers(len(choices)))]
 
 
+_change = [0.0]  # what is added to one feature
+
+
+@contextmanager
+def changed_feature(change: float) -> Iterator[None]:
+    """Draw the same problem as without, apart from one feature, to which this is added."""
+    _change[0] = change
+    try:
+        yield
+    finally:
+        _change[0] = 0.0
+
+
 class Features:
     """Rows of features of one kind and size, for all parts of a problem."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self.kind = str(rng.choice(KINDS, p=SHARES))
+        note(features=self.kind)
         self.size = 10.0 ** rng.uniform(-8, 8) if self.kind == "scaled" else 1.0
         self._columns: dict[int, np.ndarray] = {}
 
@@ -48,6 +73,9 @@ class Features:
             x[:, -1:] = x[:, :1]
         elif self.kind == "zero":
             x = np.zeros_like(x)
+        if x.size:
+            x.flat[int(rng.integers(x.size))] += _change[0]
+            _change[0] = 0.0
         return x * self.size
 
     @property

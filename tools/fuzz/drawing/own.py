@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from blockwolfe.tasks import CompiledOracle
 from numba import njit
 
+from blockwolfe.tasks import CompiledOracle
 from tools.fuzz.drawing.listed import Block, Drawn
 from tools.fuzz.drawing.numbers import one_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.drawing.listed import Block, Drawn, Real
 from tools.fuzz.drawing.numbers import Features, one_of
 
@@ -15,7 +15,7 @@ __all__ = ["pose"]
 
 
 def pose(rng: np.random.Generator) -> Drawn:
-    """w is appearance (joints x channels) | type | linear | square, the last three by arc and type.
+    """Weights: appearance (joints x channels) | type | linear | square, these by arc and type.
 
     An arc of type t from a parent at p to a child at q has -r and -r^2 as its features by axis,
     r = (q - p - anchor) / unit.

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.drawing.listed import Block, Drawn, Real
 from tools.fuzz.drawing.numbers import Features, as_given, one_of
 
@@ -18,7 +18,7 @@ Segment = tuple[int, int, int]
 
 
 def segments(rng: np.random.Generator) -> Drawn:
-    """w is (summed features, indicator of the length) x labels, then pairs of labels."""
+    """Weights: (summed features, indicator of the length) x labels, then pairs of labels."""
     n, width, n_labels = int(rng.integers(1, 6)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     features, longest = Features(rng), int(rng.integers(1, 4))
     names: list[Any] = one_of(rng, list(range(n_labels)), ["b", "a", "c"][:n_labels])

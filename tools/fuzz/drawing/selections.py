@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
 
+import blockwolfe as bw
 from tools.fuzz.drawing.listed import Block, Drawn, Real, label_key
 from tools.fuzz.drawing.numbers import Features, as_given, one_of
 
@@ -16,7 +17,7 @@ __all__ = ["multilabel", "program"]
 
 
 def multilabel(rng: np.random.Generator) -> Drawn:
-    """w is (features, bias) x labels, then (one, or features and bias) x pairs of labels."""
+    """Weights: (features, bias) x labels, then (one, or features and bias) x pairs."""
     n, width, n_labels = int(rng.integers(2, 8)), int(rng.integers(1, 4)), int(rng.integers(2, 5))
     features, bias = Features(rng), bool(rng.random() < 0.7)
     x, table = features.rows(n, width), rng.integers(2, size=(n, n_labels))
@@ -51,9 +52,21 @@ def multilabel(rng: np.random.Generator) -> Drawn:
     if has_sets:
         Y = [{names[k] for k in np.flatnonzero(row).tolist()} for row in table]
     drawn = Drawn(task, as_given(rng, x), Y, list_blocks, label_key, features.typical, own_bounds)
-    if is_local:
-        return Drawn(**vars(drawn) | {"is_exact": False, "has_bounds": False})
+    if is_local and not is_attractive and _has_cycle(pairs, names):
+        return replace(drawn, is_exact=False, has_bounds=False)
     return drawn
+
+
+def _has_cycle(pairs: Any, names: list[Any]) -> bool:
+    """Whether pairs of labels close a cycle: then a local search need not find the best set."""
+    if isinstance(pairs, str):
+        return pairs == "full" and len(names) > 2
+    group = {name: name for name in names}
+    for a, b in pairs:
+        if group[a] == group[b]:
+            return True
+        group = {name: group[a] if of == group[b] else of for name, of in group.items()}
+    return False
 
 
 def _with_one(row: np.ndarray, bias: bool) -> np.ndarray:
@@ -144,9 +157,7 @@ def program(rng: np.random.Generator) -> Drawn:
         loss = np.array(wrong, dtype=Real) / (m if is_mean else 1)
         blocks.append(Block(phi, loss, outputs.index(truth), list(outputs)))
     task = bw.tasks.Program(task_loss=option)
-    return Drawn(
-        task, X, Y, lambda fitted: blocks, label_key, features.typical, is_slow=True
-    )
+    return Drawn(task, X, Y, lambda fitted: blocks, label_key, features.typical, is_slow=True)
 
 
 def _draw_program(
@@ -158,7 +169,9 @@ def _draw_program(
     A = rng.integers(-2, 3, size=(n_rows, m)).astype(float)
     inside = np.array(all_of_them[int(rng.integers(len(all_of_them)))], dtype=float)
     b = A @ inside + rng.integers(0, 2, size=n_rows)
-    lower = np.where(rng.random(n_rows) < 0.5, A @ inside - rng.integers(0, 2, size=n_rows), -np.inf)
+    lower = np.where(
+        rng.random(n_rows) < 0.5, A @ inside - rng.integers(0, 2, size=n_rows), -np.inf
+    )
     outputs = [
         z for z in all_of_them if (A @ np.array(z) <= b).all() and (A @ np.array(z) >= lower).all()
     ]

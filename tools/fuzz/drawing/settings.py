@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-import blockwolfe as bw
 import numpy as np
-from blockwolfe.methods.registry import as_method, known, words_of
 
+import blockwolfe as bw
+from blockwolfe.methods.registry import as_method, known, words_of
 from tools.fuzz.drawing.numbers import one_of
 
-__all__ = ["draw_bounds", "draw_lam", "draw_method", "draw_weight", "effective_bounds", "is_measured"]
+__all__ = [
+    "draw_bounds",
+    "draw_lam",
+    "draw_method",
+    "draw_weight",
+    "effective_bounds",
+    "is_measured",
+]
 
 
 def draw_weight(rng: np.random.Generator, n: int) -> np.ndarray | None:
@@ -70,7 +77,7 @@ def effective_bounds(
 
 
 def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
-    """Any registered method with any of its words: steps, samplings, switches; and their options."""
+    """Any registered method with any of its words (steps, samplings, switches) and options."""
     names = list(known("method"))
     name = str(rng.choice(names, p=_shares(names)))
     method_class = known("method")[name]

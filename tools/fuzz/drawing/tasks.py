@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import blockwolfe as bw
 import numpy as np
-from blockwolfe.tasks.registry import known_tasks, task_named
 
+import blockwolfe as bw
+from blockwolfe.tasks.registry import known_tasks, task_named
 from tools.fuzz.drawing import labellings, links, poses, segments, selections
 from tools.fuzz.drawing.listed import Block, Drawn
 from tools.fuzz.drawing.own import KINDS, own
@@ -47,7 +47,16 @@ GENERATORS: dict[str, Generator] = {
     "Tree": labellings.tree,
 }
 # What slack rescaling is drawn over, and how often slower tasks are drawn.
-LISTED = {"Chain", "Cut", "Matching", "Multiclass", "Multilabel", "Segments", "SpanningTree", "Tree"}
+LISTED = {
+    "Chain",
+    "Cut",
+    "Matching",
+    "Multiclass",
+    "Multilabel",
+    "Segments",
+    "SpanningTree",
+    "Tree",
+}
 SHARE = {"Program": 0.3, "Pose": 0.5, "SlackRescaling": 0.6}
 OWN_SHARE = 0.15
 
