@@ -25,6 +25,9 @@ from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
 
+# About how many steps an oracle call takes for each part that there is.
+STEPS_PER_PART = 50.0
+
 
 class GraphInput(NamedTuple):
     """X as graphs: feature rows of nodes and edges, what edges join, how many nodes there are."""
@@ -201,18 +204,8 @@ class PartTask(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            n_steps=STEPS_PER_PART * float(given.n_parts(self.layout_).mean()),
             column_norm=column_norms(data.columns),
-            identity=(
-                *given.node,
-                *given.edge,
-                given.ends,
-                given.size,
-                *costs,
-                given.forbidden,
-                given.required,
-                np.array(data.options),
-                np.array(self.layout_),
-            ),
         )
 
     # -- prediction and loss -------------------------------------------------------------

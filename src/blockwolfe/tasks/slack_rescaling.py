@@ -209,8 +209,8 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            n_steps=(len(rows.values) + int(length.sum())) / n,
             column_norm=column_norms(data.columns),
-            identity=(*rows, data.cost),
         )
 
     def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
