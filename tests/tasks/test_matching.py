@@ -187,7 +187,7 @@ GOOD = Links(np.ones((4, 2)), shape=(2, 2))
         (GOOD, [(0, 0), (0, 1)], r"source 0 has 2 true links in Y\[0\], but the capacity .* is 1"),
         (GOOD, [(0, 1), (1, 1)], r"target 1 has 2 true links in Y\[0\]"),
         (GOOD, [(0, 0), (0, 0)], r"Y\[0\] has the link \(0, 0\) twice"),
-        (GOOD, [(-1, 0)], r"Y\[0\] has the link \(-1, 0\); expected integers >= 0"),
+        (GOOD, [(-1, 0)], r"Y\[0\] has the link \(-1, 0\); expected integers from 0 to"),
         (GOOD, [(0.5, 0)], r"Y\[0\] has shape \(1, 2\) and type float64; expected pairs"),
         (GOOD, [(0, 0), (1,)], r"Y\[0\] has shape"),
         (GOOD, [0, 1], r"Y\[0\] has shape \(2,\)"),

@@ -43,7 +43,8 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
     """
-    from blockwolfe.cli.files import check_apart, load_model, located, read_later, write_lines
+    from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
+    from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.report.outputs.catalogue import view_of
 
@@ -51,7 +52,7 @@ def predict(
         check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
-    with located(examples):
+    with located(examples.places):
         outputs = view_of(svm.task_).readable(svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
@@ -82,7 +83,8 @@ def evaluate(
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
     """
-    from blockwolfe.cli.files import load_model, located, read_later
+    from blockwolfe.cli.files import load_model, read_later
+    from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
     from blockwolfe.report.outputs.catalogue import view_of
@@ -93,7 +95,7 @@ def evaluate(
     if examples.Y is None:
         raise InputError(f"{data} has no outputs to compare with.")
     _tell_of_unknown_labels(svm, examples.Y, data)
-    with located(examples):
+    with located(examples.places):
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
     scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
