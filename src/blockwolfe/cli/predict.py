@@ -94,10 +94,10 @@ def evaluate(
     examples = read_later(reader, data, labelled=True)
     if examples.Y is None:
         raise InputError(f"{data} has no outputs to compare with.")
-    _tell_of_unknown_labels(svm, examples.Y, data)
     with located(examples.places):
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+    _tell_of_unknown_labels(svm, examples.Y, data)
     scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
@@ -110,7 +110,7 @@ def evaluate(
 def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
     """Labels that training never saw count as missed; the user should know."""
     classes = getattr(svm, "classes_", None)
-    if classes is None:
+    if classes is None or getattr(Y, "ndim", 1) == 2:  # (a table of 0 and 1)
         return
     known = set(classes.tolist())
     flat = [label for y in Y for label in (y if _is_row(y) else [y])]

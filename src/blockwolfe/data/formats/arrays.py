@@ -38,13 +38,22 @@ class Arrays(Format):
         if y is None and labelled:
             raise _missing("y", "a label per row", arrays, source)
         if y is not None:
-            _check_labels(y, X.shape[0], source)
+            self._check_labels(y, X.shape[0], source)
         if not self.is_sequence:
             return Examples(X, y, places=source.places(range(1, X.shape[0] + 1), "row"))
         spans = list(pairwise(_offsets(arrays, X.shape[0], source)))
         labels = None if y is None else [y[a:b] for a, b in spans]
         places = source.places(range(1, len(spans) + 1), "sequence")
         return Examples([X[a:b] for a, b in spans], labels, places=places)
+
+    def _check_labels(self, y: np.ndarray, n_rows: int, source: Source) -> None:
+        if y.ndim not in ((1,) if self.is_sequence else (1, 2)) or y.dtype.kind not in "biufU":
+            raise InputError(
+                f"{source.name}: y has shape {y.shape} and type {y.dtype}; expected numbers or "
+                "strings, a label per row."
+            )
+        if len(y) != n_rows:
+            raise InputError(f"{source.name}: X has {n_rows} rows and y has {len(y)}.")
 
     def _rows(self, arrays: dict[str, np.ndarray], source: Source) -> Any:
         if "X_indptr" in arrays:
@@ -92,16 +101,6 @@ def _offsets(arrays: dict[str, np.ndarray], n_rows: int, source: Source) -> np.n
             f"{source.name}: offsets must increase from 0 to {n_rows}, the number of rows of X."
         )
     return starts
-
-
-def _check_labels(y: np.ndarray, n_rows: int, source: Source) -> None:
-    if y.ndim not in (1, 2) or y.dtype.kind not in "biufU":
-        raise InputError(
-            f"{source.name}: y has shape {y.shape} and type {y.dtype}; expected numbers or "
-            "strings, a label per row."
-        )
-    if len(y) != n_rows:
-        raise InputError(f"{source.name}: X has {n_rows} rows and y has {len(y)}.")
 
 
 def _missing(name: str, what: str, arrays: dict[str, np.ndarray], source: Source) -> InputError:
