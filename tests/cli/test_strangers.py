@@ -34,7 +34,11 @@ def is_clean(text):
 def test_tables_show_what_terminals_would_obey(hostile, inside):
     data, model, done = hostile
     assert is_clean(done.stdout + done.stderr)
-    for command in (["inspect", model], ["inspect", model, "--top", "0"], ["evaluate", model, data]):
+    for command in (
+        ["inspect", model],
+        ["inspect", model, "--top", "0"],
+        ["evaluate", model, data],
+    ):
         done = inside(*command)
         assert done.returncode == 0, done.stderr
         assert is_clean(done.stdout)
@@ -149,5 +153,7 @@ def test_options_files_that_are_none(inside, corpus, tmp_path):
     file = tmp_path / "c.toml"
     for content in ("train = 3\n", "lam = [1]\n", "a = " + "[" * 100_000, 'lam = "x"\n', "\0"):
         file.write_text(content)
-        done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m", "--config", file)
+        done = inside(
+            "train", "chain", corpus / "train.txt", "-o", tmp_path / "m", "--config", file
+        )
         assert done.returncode == 2, done.stderr

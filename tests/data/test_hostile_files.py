@@ -154,7 +154,7 @@ def test_empty_labels_of_sets():
             LabelSetRows(is_sequence=False).learn([source(f"{labels} 1:1\n")])
 
 
-@pytest.mark.parametrize("link", ["0-" + "9" * 20, "0-" + "9" * 5000, "0-٠", "0--1"])
+@pytest.mark.parametrize("link", ["0-" + "9" * 20, "0-" + "9" * 5000, "0-٣", "0--1"])
 def test_link_numbers_are_plain(link):
     with pytest.raises(InputError, match=r"line 2 of a.align is .*; expected 'source words"):
         Alignments().learn([source(f"a ||| b ||| 0-0\na ||| b ||| {link}\n", "a.align")])
@@ -169,7 +169,7 @@ def test_links_go_from_word_to_word(link):
         Alignments().learn([source(f"a ||| b ||| 0-0\na ||| b ||| {link}\n", "a.align")])
 
 
-@pytest.mark.parametrize("head", ["٠", "-1", "", "9" * 5000, "9" * 20, "1.0"])
+@pytest.mark.parametrize("head", ["٣", "-1", "", "9" * 5000, "9" * 20, "1.0"])
 def test_heads_are_plain_numbers(head):
     line = "1\ta\t_\tX\t_\t_\t{}\t_\t_\t_\n".format
     with pytest.raises(InputError, match="line 3 of a.txt .*with HEAD"):

@@ -18,6 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from tools.fuzz.common import note, require
+from tools.fuzz.input_files import relabelled, valid_file
+from tools.fuzz.mutations import mutated, mutated_arrays
+from tools.fuzz.written import check_written
 
 from blockwolfe.base.markup import visible
 from blockwolfe.cli.app import run
@@ -27,10 +31,6 @@ from blockwolfe.data.formats.base import Examples, Format, located
 from blockwolfe.errors import BlockwolfeError, OptionError
 from blockwolfe.problem.problem import Problem
 from blockwolfe.report.outputs.catalogue import TaskEntry
-from tools.fuzz.common import Violation, note, require
-from tools.fuzz.input_files import relabelled, valid_file
-from tools.fuzz.mutations import mutated, mutated_arrays
-from tools.fuzz.written import check_written
 
 __all__ = ["run_case"]
 
@@ -139,9 +139,10 @@ def _check_blind(kind: Kind, reader: Format, examples: Examples, path: Path) -> 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two inputs are equal, whatever they are made of."""
-    if sp.issparse(one) or isinstance(one, np.ndarray):
-        return one.shape == other.shape and not np.any((one != other) if one.size else 0) \
-            if not sp.issparse(one) else one.shape == other.shape and (one != other).nnz == 0  # fmt: skip
+    if sp.issparse(one):
+        return one.shape == other.shape and (one != other).nnz == 0
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
     if hasattr(one, "__dataclass_fields__"):
         return all(_same(getattr(one, f), getattr(other, f)) for f in one.__dataclass_fields__)
     if isinstance(one, (list, tuple)):
@@ -165,7 +166,9 @@ def _use(kind: Kind, folder: Path, draw: Random) -> None:
 def _model(kind: Kind, folder: Path) -> bytes:
     if kind not in _models:
         path = kind.file(folder, Random(0))
-        status, _, errors = _inside(["train", kind.command, str(path), "-o", f"{folder}/m", *_SHORT])
+        status, _, errors = _inside(
+            ["train", kind.command, str(path), "-o", f"{folder}/m", *_SHORT]
+        )
         require(status in (0, 1), f"a valid file was refused: {errors}")
         _models[kind] = (folder / "m").read_bytes()
     return _models[kind]

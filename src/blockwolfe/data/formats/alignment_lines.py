@@ -51,8 +51,8 @@ def alignments_in(
         sentence, source, target = map(int, match.groups()[:3]) if match else (0, 0, 0)
         if match is None or min(sentence, source, target) < 1:
             raise InputError(
-                f"line {number}{where} is {shortened(content)!r}; expected 'sentence source target S' or "
-                "'... P' with positions counted from 1."
+                f"line {number}{where} is {shortened(content)!r}; expected 'sentence source target "
+                "S' or '... P' with positions counted from 1."
             )
         if sizes is not None:
             _check_inside(sizes, sentence, source, target, f"line {number}{where} is {content!r}")

@@ -87,7 +87,7 @@ def _sentence(rows: list[tuple[str, str, int]], name: str) -> Sentence:
     if heads.max() > len(rows):
         at = int(np.argmax(heads > len(rows)))
         raise InputError(
-            f"{name} has {len(rows)} words, but word {at + 1}, {shortened(rows[at][0])!r}, has HEAD "
-            f"{heads[at]}."
+            f"{name} has {len(rows)} words, but word {at + 1}, {shortened(rows[at][0])!r}, has "
+            f"HEAD {heads[at]}."
         )
     return Sentence([row[:2] for row in rows], heads)

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.formats.base import Examples, Format, Places, Source, check_any, check_length, located
+from blockwolfe.data.formats.base import (
+    Examples,
+    Format,
+    Places,
+    Source,
+    check_any,
+    check_length,
+    located,
+)
 from blockwolfe.data.formats.json_text import parse_json
 from blockwolfe.data.graphs import Graph
 from blockwolfe.data.text import shortened
