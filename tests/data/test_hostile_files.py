@@ -263,6 +263,11 @@ def test_labels_of_rows(label):
         LabelSetLines(is_sequence=False).learn([source(sets)])
 
 
+def test_integers_that_no_float_holds():
+    text = '{"features": {"a": 9}, "label": "a"}'.replace("9", "9" * 400)
+    assert JSONLines(is_sequence=False).learn([source(text)]).X.tolist() == [[np.inf]]
+
+
 @pytest.mark.parametrize("nodes", ['{"a": 1}', "3", '"ab"', "[]", "[null]"])
 def test_nodes_that_are_none(nodes):
     good = '{"nodes": [["a"], ["b"]], "edges": [[0, 1]], "labels": ["x", "y"]}'
