@@ -6,7 +6,6 @@ its bound is above the score of its own output; `certificate` adds that to hinge
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OracleError
+from blockwolfe.problem.identity import Examples
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
 from blockwolfe.tasks.reading.vectors import sparse_features
 
 __all__ = ["PythonOracle", "PythonScratch", "bounds_error"]
 
-
-N_SAMPLED = 20
 
 # How far a bound may be below the score that it bounds, relative to both: rounding.
 BOUND_ROUNDING = 1e-9
@@ -59,17 +57,13 @@ class PythonOracle:
             true_codes=Codes(*self.truth),
             is_identity=True,
             bounds_error=self.bounds_error,
-            identity=(self.sample_losses(),),
+            reads=self.reads(),
         )
 
-    def sample_losses(self) -> np.ndarray:
-        """Losses between some true outputs: they tell a task with another loss from this one."""
-        losses = np.full(min(N_SAMPLED, len(self.Y) - 1), np.nan)
-        for i in range(len(losses)):
-            # two outputs need not be comparable, and a task may object in any way
-            with contextlib.suppress(Exception):
-                losses[i] = float(self.task.loss(self.Y[i], self.Y[-1 - i]))
-        return losses
+    def reads(self) -> dict[str, Any]:
+        """Everything that the task's methods may look at."""
+        n = len(self.corner_size)
+        return {"task": [self.task], "X": Examples(self.X, n), "Y": Examples(self.Y, n)}
 
     def _find_size(self) -> int:
         declared = getattr(self.task, "n_features", None)

@@ -201,17 +201,6 @@ class PartTask(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
-            identity=(
-                *given.node,
-                *given.edge,
-                given.ends,
-                given.size,
-                *costs,
-                given.forbidden,
-                given.required,
-                np.array(data.options),
-                np.array(self.layout_),
-            ),
         )
 
     # -- prediction and loss -------------------------------------------------------------

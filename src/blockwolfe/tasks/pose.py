@@ -265,13 +265,6 @@ class Pose(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_identity=True,
-            identity=(
-                data.maps,
-                data.shape,
-                data.truth,
-                data.anchor,
-                np.array([data.unit, data.scale]),
-            ),
         )
 
     def _phi(self, data: PoseData, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

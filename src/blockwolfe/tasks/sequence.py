@@ -129,6 +129,10 @@ class SequenceTask(Learned, BaseEstimator):
         plain, arrays = super().packed()
         return plain | {"layout_": list(self.layout_)}, arrays
 
+    def __getstate__(self) -> Any:
+        """Without what `fit` has read for `compiled`."""
+        return super().__getstate__() | {"_prepared": (None, None)}
+
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
@@ -172,14 +176,6 @@ class SequenceTask(Learned, BaseEstimator):
             is_coded=True,
             is_unit=True,
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
-            identity=(
-                *data.tokens,
-                data.labels,
-                data.cost,
-                data.scale,
-                data.allowed,
-                np.array(data.layout),
-            ),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:

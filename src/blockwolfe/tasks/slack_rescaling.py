@@ -208,7 +208,6 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
-            identity=(*rows, data.cost),
         )
 
     def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
