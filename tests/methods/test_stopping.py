@@ -307,7 +307,7 @@ class WrongAtFirst(PlainTask):
 
     def augmented_decode(self, x, y, w):
         WrongAtFirst.calls += 1
-        if 6 < WrongAtFirst.calls < 40:
+        if 9 < WrongAtFirst.calls < 43:
             return self.decode(x, w)
         return super().augmented_decode(x, y, w)
 

@@ -23,6 +23,7 @@ from blockwolfe.base.markup import table
 from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
+from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Workers
 
@@ -294,9 +295,9 @@ def sweep(
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
     Raises `OracleError` when an output (or a bound, where there are bounds) is below the score of
-    the true one.
+    the true one, or when all blocks together find no loss at w = 0 where there is some.
     """
-    order = np.arange(len(blocks)) if order is None else order
+    is_full, order = order is None, np.arange(len(blocks)) if order is None else order
     room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
     out = _room_for_answers(blocks, room[order], keep)
     if workers is not None:
@@ -309,6 +310,8 @@ def sweep(
                 raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
             room = blocks.corner_size.copy()
             out = _more_room(room[order], out, done)
+    if is_full:
+        check_losses(blocks, w, out.loss)
     return _judged(blocks, order, out)
 
 

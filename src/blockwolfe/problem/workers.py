@@ -9,29 +9,24 @@ it would get alone, so the number of workers never changes a certificate.
 from __future__ import annotations
 
 import itertools
-import os
-import signal
+import multiprocessing
+import warnings
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from joblib.externals.loky import ProcessPoolExecutor
 
 from blockwolfe.base.checks import is_integer
-from blockwolfe.errors import OptionError
+from blockwolfe.errors import OptionError, WorkerWarning
 from blockwolfe.problem.blocks import Blocks, SweepWork
+from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
 
 __all__ = ["Workers", "check_n_jobs", "cut"]
 
 Span = tuple[int, int]
-
-# Pieces per process: some, to even out unequal blocks. A thread gets one: each is a call from
-# Python, for which threads wait for each other (1.6 times faster with two pieces, 1.75 with one).
-PIECES = 2
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -44,13 +39,17 @@ def check_n_jobs(n_jobs: Any) -> int:
 
 
 class Workers:
-    """Some workers on one set of blocks; a context manager that ends them."""
+    """Some workers on one set of blocks; a context manager that ends them.
+
+    `look_up` is called while processes are waited for, and may raise to give up.
+    """
 
     def __init__(self, blocks: Blocks, n_jobs: int) -> None:
         self.blocks, self.n_jobs = blocks, n_jobs
         self.has_threads = blocks.is_compiled and n_jobs > 1
-        self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
-        self._executor: Executor | None = None
+        self.look_up: Callable[[], None] = lambda: None
+        self._executor: ThreadPoolExecutor | None = None
+        self._processes: Processes | None = None
         self._own: list[tuple[SweepWork, Any]] = []  # of each thread
 
     def __enter__(self) -> Workers:
@@ -58,16 +57,16 @@ class Workers:
             self._executor = ThreadPoolExecutor(self.n_jobs - 1)
             blocks, jobs = self.blocks, range(self.n_jobs)
             self._own = [blocks.own() for _ in jobs]
-        elif self._has_processes:
-            received = (self.blocks.data,)
-            self._executor = ProcessPoolExecutor(
-                self.n_jobs, initializer=_receive, initargs=received, env=_ONE_THREAD_EACH
-            )
+        elif self.n_jobs > 1 and isinstance(self.blocks.data, PythonOracle) and _may_start():
+            self._processes = Processes(self.blocks.data, self.n_jobs)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.look_up = lambda: None  # (whoever it belongs to goes at once, with all that it holds)
         if self._executor is not None:
             self._executor.shutdown(wait=True)
+        if self._processes is not None:
+            self._processes.end()
 
     def map(self, fill: Callable[[Span, SweepWork, Any], Any], spans: list[Span]) -> list[Any]:
         """`fill(span, work, scratch)` of every span: in threads, this one among them."""
@@ -89,7 +88,10 @@ class Workers:
         return results
 
     def run(self, n_positions: int, fill: Callable[[Span, SweepWork, Any], int]) -> int:
-        """`fill` over all positions, in threads.
+        """`fill` over all positions, in threads, a piece each.
+
+        (A piece is a call from Python, for which threads wait for each other: two cores are 1.6
+        times faster with two pieces each, and 1.75 times with one.)
 
         Returns the first position at which one of them stopped early, or `n_positions`.
         """
@@ -100,15 +102,9 @@ class Workers:
 
     def prefetch(self, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
         """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers."""
-        if not self._has_processes or self._executor is None or not len(order):
-            return
-        pieces = [order[a:b] for a, b in cut(len(order), PIECES * self.n_jobs)]
-        try:
-            answers = list(self._executor.map(_answer, [w] * len(pieces), pieces))
-        except BrokenProcessPool:  # a worker was killed: go on alone
-            self._has_processes = False
-            return
-        scratch.put_answers(w, order, [a for piece in answers for a in piece])
+        if self._processes is not None:
+            answers = self._processes.answers(order, w, self.look_up)
+            scratch.put_answers(w, answers.keys(), answers.values())
 
 
 def cut(n: int, n_pieces: int) -> list[Span]:
@@ -117,20 +113,10 @@ def cut(n: int, n_pieces: int) -> list[Span]:
     return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
-_ONE_THREAD_EACH = {
-    name: os.environ.get(name, "1")
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-}
-_received: list[PythonOracle] = []
-
-
-def _receive(oracle: PythonOracle) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    _received[:] = [oracle]
-
-
-def _answer(w: np.ndarray, order: np.ndarray) -> list[Any]:
-    """In a worker process: the outputs of some blocks."""
-    w = w.copy()
-    w.flags.writeable = False
-    return [_received[0].ask(int(i), w) for i in order]
+def _may_start() -> bool:
+    """Whether this process may have children: those of `multiprocessing.Pool` may not."""
+    is_daemon = multiprocessing.current_process().daemon
+    if is_daemon:
+        text = "n_jobs is taken as 1: a daemonic process may not start worker processes."
+        warnings.warn(text, WorkerWarning, stacklevel=2)
+    return not is_daemon

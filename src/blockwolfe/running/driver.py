@@ -7,6 +7,7 @@ driver knows its `Engine`, of the purpose of the run its `Goal`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Generic
@@ -15,6 +16,7 @@ import numpy as np
 
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.processes import OutOfTimeError
 from blockwolfe.results.status import Status
 from blockwolfe.running.checkpoint import Saved, Writer
 from blockwolfe.running.clock import Clock
@@ -33,6 +35,10 @@ STALLED_GAP = 0.9
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+# How long after the time limit worker processes are waited for in a certificate.
+GRACE_SECONDS = 1.0
+
+INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
 
 @dataclass
@@ -66,6 +72,7 @@ class Driver(Generic[Outcome]):
         self.certificate: Certificate | None = None  # the last one at this lambda
         self.remedy = ""  # what an engine said that could not go on
         self._is_moving = False  # whether the engine is between two lambdas
+        self._is_certifying = False
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -75,6 +82,9 @@ class Driver(Generic[Outcome]):
             status = self._until_there_is_a_reason()
             if self.goal.ends_with_certificate and not self.memory.is_current:
                 status = self.goal.conclude(self) or status
+        except OutOfTimeError:  # in the final pass: there is no more to wait for
+            self.goal.leave(self)
+            status = Status.TIME_LIMIT
         except KeyboardInterrupt:
             status = self._interrupted()
         try:
@@ -95,6 +105,8 @@ class Driver(Generic[Outcome]):
         except CapTooSmallError as full:
             self.remedy = str(full)
             return Status.CACHE_FULL
+        except OutOfTimeError:
+            return Status.TIME_LIMIT
 
     def _begin(self) -> Status | None:
         return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
@@ -111,8 +123,10 @@ class Driver(Generic[Outcome]):
     def _interrupted(self) -> Status:
         try:
             if self.goal.ends_with_certificate:
+                if not self.memory.is_current:
+                    print(INTERRUPTED, file=sys.stderr, flush=True)
                 self.goal.conclude(self)
-        except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
+        except (KeyboardInterrupt, OutOfTimeError):  # a second Ctrl-C, or workers that hang
             self.goal.leave(self)
         return Status.INTERRUPTED
 
@@ -137,7 +151,11 @@ class Driver(Generic[Outcome]):
     def certify(self) -> Certificate:
         """A full pass."""
         began, memory = self.clock(), self.memory
-        self.certificate = self.engine.certify()
+        self._is_certifying = True
+        try:
+            self.certificate = self.engine.certify()
+        finally:
+            self._is_certifying = False
         memory.seconds_to_certify = self.clock() - began
         counts = self.engine.counts
         memory.passes_certified, memory.is_current = memory.passes, True
@@ -239,6 +257,17 @@ class Driver(Generic[Outcome]):
         visits = self.engine.counts.visits
         by_visits = self.clock() * self.engine.n_blocks / visits if visits else 0.0
         return self.memory.seconds_to_certify or by_visits
+
+    def look_up(self) -> None:
+        """Called while worker processes are waited for; a certificate may take a moment more."""
+        limit = self.limits.time_limit
+        if limit is not None and self._is_certifying:
+            limit += GRACE_SECONDS
+        has_time = (
+            self._has_time() if not self._is_certifying else limit is None or self.clock() < limit
+        )
+        if not has_time:
+            raise OutOfTimeError
 
     def _may_go_on(self) -> bool:
         """Asked between chunks of visits: a moment to write a checkpoint."""

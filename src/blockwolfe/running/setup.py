@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
-from blockwolfe.problem.problem import Problem
+from blockwolfe.problem.problem import FEWER, Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.running.checkpoint import (
@@ -125,24 +125,28 @@ class Plan:
         identity = identity_of(self.problem.blocks, None, self.method) | identity
         saved = read_checkpoint(self.keeping, identity)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
-        with shown(line, verbose) as lines, self._at_work(lam) as engine:
+        with (
+            memory_for("training", FEWER),
+            shown(line, verbose) as lines,
+            Workers(self.problem.blocks, self.n_jobs) as workers,
+        ):
+            engine = self._at_work(lam, workers)
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
             driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
+            workers.look_up = driver.look_up
             if saved is not None:
                 driver.restore(saved)
             return driver.run()
 
-    @contextmanager
-    def _at_work(self, lam: float) -> Iterator[Engine]:
+    def _at_work(self, lam: float, workers: Workers) -> Engine:
         """The engine, with its workers."""
         problem, blocks = self.problem, self.problem.blocks
-        with Workers(blocks, self.n_jobs) as workers:
-            probe_oracle(blocks)
-            state = problem.initial_state() if self.start is None else self.start
-            yield self.method.start(Setup(blocks, state, lam, self.rng, workers))
+        probe_oracle(blocks)
+        state = problem.initial_state() if self.start is None else self.start
+        return self.method.start(Setup(blocks, state, lam, self.rng, workers))
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""
