@@ -266,6 +266,7 @@ import ctypes, os, subprocess, sys, time
 folder, how, tests = sys.argv[1:4]
 sys.path.insert(0, tests)
 import blockwolfe as bw
+from blockwolfe.running.clock import Clock
 from plain_tasks import Labels
 from zoo import multiclass_data
 
@@ -284,7 +285,8 @@ class Hanging(Labels):
         return super().augmented_decode(x, y, w)
 
 problem = bw.Problem(Hanging(3, 4), *multiclass_data())
-limit = 3.0 if how == "limit" else None
+limit = 10.0 if how == "limit" else None
+Clock.__call__ = lambda self: 1000.0 if len(os.listdir(folder)) == 4 else 0.0  # once both hang
 result = bw.solve(problem, 0.05, "bcfw", n_jobs=2, time_limit=limit)
 print(result.status.name, result.certificate.gap, flush=True)
 """
