@@ -18,7 +18,8 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.errors import WorkerWarning
-from blockwolfe.problem.processes import OutOfTimeError, Processes
+from blockwolfe.problem.pace import OutOfTimeError
+from blockwolfe.problem.processes import Processes
 from plain_tasks import Labels
 from zoo import multiclass_data
 

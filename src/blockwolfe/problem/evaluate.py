@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,22 +52,27 @@ class HeldOut:
         return float(task_losses(self.task, self.Y, predict(self.task, self.X, w)).mean())
 
 
-def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
+def probe_oracle(blocks: Blocks, n_probes: int = 3) -> float:
     """Call a foreign oracle on a few blocks at a few w, so that a wrong one fails at once.
 
     A sweep raises when an output is worse than the truth; at w = 0 that cannot show, but there
-    the outputs of other w may have a larger loss.
+    the outputs of other w may have a larger loss. Returns the seconds of a call, without those of
+    the first calls; NaN for an oracle that is not probed.
     """
     if not is_foreign(blocks):
-        return
-    few, store, own = (
-        np.arange(min(n_probes, len(blocks))),
+        return float("nan")
+    few, own = np.arange(min(n_probes, len(blocks))), blocks.own()
+    w, store = (
+        np.random.default_rng(0).normal(size=blocks.n_features),
         initial_state(blocks).store(),
-        blocks.own(),
     )
-    w = np.random.default_rng(0).normal(size=blocks.n_features)
     points = [w, -w, np.zeros_like(w)]
     if blocks.is_bounded:  # beyond the bounds an oracle owes nothing, and w never gets there
         points = [np.clip(point, blocks.lower, blocks.upper) for point in points]
-    found = [sweep(blocks, store, point, *own, order=few, keep=True) for point in points]
+    found = []
+    for point in points:
+        began = time.perf_counter()
+        found.append(sweep(blocks, store, point, *own, order=few, keep=True))
+        seconds = (time.perf_counter() - began) / len(few)
     check_answers(blocks, few, points, found)
+    return seconds

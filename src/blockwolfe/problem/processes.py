@@ -27,7 +27,7 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError, WorkerWarning
 from blockwolfe.problem.serving import Reply, Request, serve
 
-__all__ = ["OutOfTimeError", "Processes"]
+__all__ = ["Processes"]
 
 # How long to wait for workers before a look at the clock.
 LOOK_SECONDS = 0.1
@@ -48,10 +48,6 @@ _ONE_THREAD_EACH = {
     name: os.environ.get(name, "1")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 }
-
-
-class OutOfTimeError(Exception):
-    """There is no time left to wait for oracle calls."""
 
 
 class _Work:

@@ -21,12 +21,16 @@ from joblib import cpu_count
 from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError, WorkerWarning
 from blockwolfe.problem.blocks import Blocks, SweepWork
+from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
 
 __all__ = ["Workers", "check_n_jobs", "cut"]
 
 Span = tuple[int, int]
+
+# Least number of blocks in a slice of calls in processes, for each of them, and the aim of one.
+PER_PROCESS, PROCESS_SECONDS = 2, 1.0
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -39,15 +43,15 @@ def check_n_jobs(n_jobs: Any) -> int:
 
 
 class Workers:
-    """Some workers on one set of blocks; a context manager that ends them.
-
-    `look_up` is called while processes are waited for, and may raise to give up.
-    """
+    """Some workers on one set of blocks; a context manager that ends them."""
 
     def __init__(self, blocks: Blocks, n_jobs: int) -> None:
         self.blocks, self.n_jobs = blocks, n_jobs
         self.has_threads = blocks.is_compiled and n_jobs > 1
-        self.look_up: Callable[[], None] = lambda: None
+        self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
+        self.pace = Pace(n_jobs)  # of sweeps over the blocks
+        if self._has_processes:
+            self.pace = Pace(PER_PROCESS * n_jobs, PROCESS_SECONDS)
         self._executor: ThreadPoolExecutor | None = None
         self._processes: Processes | None = None
         self._own: list[tuple[SweepWork, Any]] = []  # of each thread
@@ -57,12 +61,12 @@ class Workers:
             self._executor = ThreadPoolExecutor(self.n_jobs - 1)
             blocks, jobs = self.blocks, range(self.n_jobs)
             self._own = [blocks.own() for _ in jobs]
-        elif self.n_jobs > 1 and isinstance(self.blocks.data, PythonOracle) and _may_start():
+        elif self._has_processes and _may_start():
             self._processes = Processes(self.blocks.data, self.n_jobs)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.look_up = lambda: None  # (whoever it belongs to goes at once, with all that it holds)
+        self.pace.look_up = lambda: None  # (whose it is goes at once, with all that it holds)
         if self._executor is not None:
             self._executor.shutdown(wait=True)
         if self._processes is not None:
@@ -87,23 +91,24 @@ class Workers:
             wait(futures)  # after Ctrl-C too: their scratch is handed out again
         return results
 
-    def run(self, n_positions: int, fill: Callable[[Span, SweepWork, Any], int]) -> int:
-        """`fill` over all positions, in threads, a piece each.
+    def run(self, span: Span, fill: Callable[[Span, SweepWork, Any], int]) -> int:
+        """`fill` over the positions of a span, in threads, a piece each.
 
         (A piece is a call from Python, for which threads wait for each other: two cores are 1.6
         times faster with two pieces each, and 1.75 times with one.)
 
-        Returns the first position at which one of them stopped early, or `n_positions`.
+        Returns the first position at which one of them stopped early, or the end.
         """
-        spans = cut(n_positions, self.n_jobs)
+        begin, end = span
+        spans = [(begin + a, begin + b) for a, b in cut(end - begin, self.n_jobs)]
         stops = self.map(fill, spans)
-        early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
-        return min(early, default=n_positions)
+        early = [at for at, part in zip(stops, spans, strict=True) if at < part[1]]
+        return min(early, default=end)
 
     def prefetch(self, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
         """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers."""
         if self._processes is not None:
-            answers = self._processes.answers(order, w, self.look_up)
+            answers = self._processes.answers(order, w, self.pace.look_up)
             scratch.put_answers(w, answers.keys(), answers.values())
 
 

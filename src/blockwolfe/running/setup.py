@@ -24,6 +24,7 @@ from blockwolfe.running.checkpoint import (
     identity_of,
     read_checkpoint,
 )
+from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
 from blockwolfe.running.events import Callback, checked_callbacks
 from blockwolfe.running.goals import Goal, Outcome
@@ -122,6 +123,7 @@ class Plan:
         `identity` is what must be the same for a checkpoint to be of this run, beside the problem
         and the method.
         """
+        clock = Clock()
         identity = identity_of(self.problem.blocks, None, self.method) | identity
         saved = read_checkpoint(self.keeping, identity)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
@@ -135,8 +137,8 @@ class Plan:
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
-            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
-            workers.look_up = driver.look_up
+            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
+            workers.pace.look_up = driver.budget.look_up
             if saved is not None:
                 driver.restore(saved)
             return driver.run()
@@ -144,9 +146,9 @@ class Plan:
     def _at_work(self, lam: float, workers: Workers) -> Engine:
         """The engine, with its workers."""
         problem, blocks = self.problem, self.problem.blocks
-        probe_oracle(blocks)
+        seconds = probe_oracle(blocks)
         state = problem.initial_state() if self.start is None else self.start
-        return self.method.start(Setup(blocks, state, lam, self.rng, workers))
+        return self.method.start(Setup(blocks, state, lam, self.rng, workers, seconds))
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

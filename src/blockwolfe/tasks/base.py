@@ -162,6 +162,9 @@ class TaskBlocks:
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
     bounds_error: bool = False  # whether its oracle is approximate and returns a slack
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
+    # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
+    # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
+    n_steps: float = 2e4
     identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
 
     def __post_init__(self) -> None:

@@ -208,6 +208,7 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            n_steps=(len(rows.values) + int(length.sum())) / n,
             identity=(*rows, data.cost),
         )
 
