@@ -58,7 +58,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
-TIGHT = bw.Cache(max_bytes=16_000)
+TIGHT = bw.Cache(max_bytes=8_000)
 METHODS = {
     "bcfw": "bcfw",
     "auto": "auto",
@@ -118,7 +118,7 @@ def test_what_was_decided_is_in_the_result_and_can_be_asked_for(problem, monkeyp
 
 
 def test_a_python_oracle_is_timed_once_and_what_follows_is_kept(tmp_path, monkeypatch):
-    """By its probes, which take 1 ms each here; after a crash the machine may be faster."""
+    """By its probes, which take 0.9 ms each here; after a crash the machine may be faster."""
 
     class CrashError(Exception):
         pass
@@ -129,18 +129,18 @@ def test_a_python_oracle_is_timed_once_and_what_follows_is_kept(tmp_path, monkey
 
     clock = HeldClock()
 
-    class OneMillisecond(Labels):
+    class Timed(Labels):
         def augmented_decode(self, x, y, w):
-            clock.now += 1e-3
+            clock.now += 9e-4
             return super().augmented_decode(x, y, w)
 
     monkeypatch.setattr(evaluate, "time", clock)
-    problem = bw.Problem(OneMillisecond(3, 4), *multiclass_data(n=30))
+    problem = bw.Problem(Timed(3, 4), *multiclass_data(n=30))
     monkeypatch.setattr("blockwolfe.problem.workers.Workers.prefetch", lambda *_: None)
     monkeypatch.setattr("blockwolfe.problem.workers.Workers.__enter__", lambda self: self)
     options = {"tol": 0.0, "max_passes": 6, "random_state": 0, "n_jobs": 2}
     whole = bw.solve(problem, LAM, "bcfw", **options)
-    assert whole.method.batch_size == 10  # of 10 ms
+    assert whole.method.batch_size == 11  # of 10 ms
     options["checkpoint"] = bw.Checkpoint(tmp_path / "run.npz", every=0)
     with pytest.raises(CrashError):
         bw.solve(problem, LAM, "bcfw", callbacks=[crash], **options)
@@ -192,7 +192,7 @@ def test_after_ctrl_c_in_an_oracle_call_the_run_goes_on_as_if_undisturbed(method
         assert_same(bw.solve(problem, LAM, method, **options), whole)
 
 
-@pytest.mark.parametrize("at", [1, 4, 9, 20])
+@pytest.mark.parametrize("at", [0, 1, 4, 9])
 @pytest.mark.parametrize("method", ["bcfw+gap+pairwise+cache", bw.BCFW(batch_size=4)], ids=str)
 def test_after_ctrl_c_in_compiled_code_no_visit_is_made_twice(method, at, tmp_path, monkeypatch):
     """The signal is held back to the end of the call, and raised before anything is returned."""

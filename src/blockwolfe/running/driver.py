@@ -107,6 +107,8 @@ class Driver(Generic[Outcome]):
             with suppress(OutOfTimeError):  # (what was begun is left, before any change)
                 self.engine.advance(self.budget.visits_left(), self._may_go_on)
             memory.passes, memory.is_made = memory.passes + 1, True
+        if memory.lacks_refresh:
+            self._refresh()
         is_stalled = self._is_due() and self._renew()
         ending = self.goal.after_pass(self)
         self.memory.is_made = False
@@ -219,11 +221,17 @@ class Driver(Generic[Outcome]):
         memory.patience = 2 * memory.patience if was_promised else 1
         if now.gap <= self.limits.tol:
             return False
-        if self.budget.has_time_to_certify(2):
-            self.engine.refresh()
+        self._refresh()
         if before is None or not (self.method.is_monotone and has_visited_open):
             return False
         return _gains_nothing(before, now, waited >= self.method.full_pass_every)
+
+    def _refresh(self) -> None:
+        """Where there is time: it may take as long as a certificate."""
+        self.memory.lacks_refresh = True
+        if self.budget.has_time_to_certify(2):
+            self.engine.refresh()
+        self.memory.lacks_refresh = False
 
     # -- budgets -------------------------------------------------------------------------------
 

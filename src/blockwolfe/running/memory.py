@@ -18,6 +18,7 @@ class Memory:
 
     passes: int = 0  # or shares of passes, where the goal looks more often
     is_made: bool = False  # whether the last pass still lacks what follows it
+    lacks_refresh: bool = False  # whether a certificate still lacks the refresh that follows it
     is_current: bool = False  # whether the last certificate is of the present point
     passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate
     visits_certified: int = 0
