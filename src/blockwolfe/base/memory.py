@@ -28,7 +28,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
     >>> check_memory(1e18, "a matrix of all pairs", "Take fewer labels.")
     Traceback (most recent call last):
     ...
-    blockwolfe.errors.OutOfMemoryError: a matrix of all pairs needs about 8.88e+05 TiB of memory,
+    blockwolfe.errors.OutOfMemoryError: a matrix of all pairs needs about 9.09e+05 TiB of memory,
     but only ... are free here. Take fewer labels.
     """
     free = available_bytes() if needed > SMALL else None
