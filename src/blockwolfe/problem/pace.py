@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["OutOfTimeError", "Pace"]
+__all__ = ["SLICE_SECONDS", "OutOfTimeError", "Pace"]
 
 # Aim of one slice: long enough to cost nothing, short enough to look up in time.
 SLICE_SECONDS = 0.2

@@ -21,7 +21,7 @@ from joblib import cpu_count
 from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError, WorkerWarning
 from blockwolfe.problem.blocks import Blocks, SweepWork
-from blockwolfe.problem.pace import Pace
+from blockwolfe.problem.pace import SLICE_SECONDS, Pace
 from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
 
@@ -29,8 +29,8 @@ __all__ = ["Workers", "check_n_jobs", "cut"]
 
 Span = tuple[int, int]
 
-# Least number of blocks in a slice of calls in processes, for each of them, and the aim of one.
-PER_PROCESS, PROCESS_SECONDS = 2, 1.0
+# Aim of one slice of calls in processes, which look at the clock themselves.
+PROCESS_SECONDS = 1.0
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -49,9 +49,8 @@ class Workers:
         self.blocks, self.n_jobs = blocks, n_jobs
         self.has_threads = blocks.is_compiled and n_jobs > 1
         self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
-        self.pace = Pace(n_jobs)  # of sweeps over the blocks
-        if self._has_processes:
-            self.pace = Pace(PER_PROCESS * n_jobs, PROCESS_SECONDS)
+        seconds = PROCESS_SECONDS if self._has_processes else SLICE_SECONDS
+        self.pace = Pace(n_jobs, seconds)  # of sweeps over the blocks
         self._executor: ThreadPoolExecutor | None = None
         self._processes: Processes | None = None
         self._own: list[tuple[SweepWork, Any]] = []  # of each thread

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.digest import digest_of
 from blockwolfe.base.memory import memory_for
-from blockwolfe.base.seeds import generator
+from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
+from blockwolfe.problem.identity import Identity
 from blockwolfe.problem.problem import FEWER, Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
@@ -71,6 +73,16 @@ def checked_held_out(problem: Problem, held_out: Any) -> HeldOut | None:
     return evaluate
 
 
+def _check_known(identity: Identity) -> None:
+    """Refuse to write what nothing could show to be of the same problem later."""
+    if identity.obstacles:
+        raise InputError(
+            f"checkpoint: no later run could be known to be of the same problem, because "
+            f"{identity.explained()}. Leave out of the task's __getstate__ what its methods do "
+            "without, or give no checkpoint."
+        )
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run is made of, whatever its goal; checked."""
@@ -80,6 +92,7 @@ class Plan:
     limits: Limits
     callbacks: tuple[Callback, ...]
     rng: np.random.Generator
+    seed: str | None  # what was given to draw from; None where nothing was
     n_jobs: int
     start: State | None
     keeping: Checkpoint | None
@@ -99,15 +112,19 @@ class Plan:
     ) -> Plan:
         """Refuse what makes no sense."""
         method.check_blocks(problem.blocks)
+        keeping, rng = checked_checkpoint(checkpoint), generator(random_state)
+        if keeping is not None:
+            _check_known(problem.blocks.identity)
         return cls(
             problem,
             method,
             limits,
             checked_callbacks(callbacks),
-            generator(random_state),
+            rng,
+            seed_name(random_state, rng),
             check_n_jobs(n_jobs),
             None if start is None else check_state(problem.blocks, start),
-            checked_checkpoint(checkpoint),
+            keeping,
         )
 
     def carry_out(
@@ -124,8 +141,10 @@ class Plan:
         and the method.
         """
         clock = Clock()
-        identity = identity_of(self.problem.blocks, None, self.method) | identity
+        identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
+        if saved is not None and saved.has_begun:
+            identity = saved.identity  # (with its seed, where none is asked for)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
         with (
             memory_for("training", FEWER),
@@ -142,6 +161,10 @@ class Plan:
             if saved is not None:
                 driver.restore(saved)
             return driver.run()
+
+    def _begun(self) -> dict[str, Any]:
+        """What else a run begins with."""
+        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
 
     def _at_work(self, lam: float, workers: Workers) -> Engine:
         """The engine, with its workers."""

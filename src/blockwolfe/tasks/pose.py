@@ -269,13 +269,6 @@ class Pose(Learned, BaseEstimator):
             true_codes=Codes(*truth),
             is_identity=True,
             n_steps=STEPS_PER_VALUE * data.maps.size / n,
-            identity=(
-                data.maps,
-                data.shape,
-                data.truth,
-                data.anchor,
-                np.array([data.unit, data.scale]),
-            ),
         )
 
     def _phi(self, data: PoseData, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

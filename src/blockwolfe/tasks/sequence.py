@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
+from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -129,6 +129,10 @@ class SequenceTask(Learned, BaseEstimator):
         plain, arrays = super().packed()
         return plain | {"layout_": list(self.layout_)}, arrays
 
+    def __getstate__(self) -> Any:
+        """Without what `fit` has read for `compiled`."""
+        return super().__getstate__() | {"_prepared": (None, None)}
+
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
@@ -173,14 +177,7 @@ class SequenceTask(Learned, BaseEstimator):
             is_unit=True,
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
-            identity=(
-                *data.tokens,
-                data.labels,
-                data.cost,
-                data.scale,
-                data.allowed,
-                np.array(data.layout),
-            ),
+            column_norm=column_norms(data.tokens, data.layout),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
