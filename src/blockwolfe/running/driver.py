@@ -7,6 +7,7 @@ knows its `Engine`, of the purpose of the run its `Goal`, of what it may still d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
@@ -32,6 +33,8 @@ __all__ = ["Driver"]
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+
+INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
 
 class Driver(Generic[Outcome]):
@@ -121,8 +124,10 @@ class Driver(Generic[Outcome]):
             # (as it was: a final certificate renews estimates, which the run that goes on had not)
             self._is_saved = self._save_unless_moving()
             if self.goal.ends_with_certificate:
+                if not self.memory.is_current:
+                    print(INTERRUPTED, file=sys.stderr, flush=True)
                 self._conclude()
-        except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
+        except KeyboardInterrupt:  # a second Ctrl-C, or workers that hang: no final pass
             self.goal.leave(self)
         return Status.INTERRUPTED
 
