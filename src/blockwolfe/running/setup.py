@@ -11,7 +11,7 @@ import numpy as np
 from blockwolfe.base.digest import digest_of
 from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
@@ -21,10 +21,12 @@ from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.running.checkpoint import (
     Checkpoint,
+    Saved,
     Writer,
     checked_checkpoint,
     identity_of,
     read_checkpoint,
+    reading_checkpoint,
 )
 from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
@@ -157,14 +159,26 @@ class Plan:
             self._check_dual(engine)
             engine.prepare()
             driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
-            workers.pace.look_up = driver.budget.look_up
             if saved is not None:
-                driver.restore(saved)
+                self._restore(driver, saved)
+            workers.pace.look_up = driver.budget.look_up
             return driver.run()
 
     def _begun(self) -> dict[str, Any]:
         """What else a run begins with."""
         return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+
+    def _restore(self, driver: Driver[Any], saved: Saved) -> None:
+        """Go on from the checkpoint, as far as it is one."""
+        assert self.keeping is not None
+        with reading_checkpoint(self.keeping.path):
+            driver.restore(saved)
+        if not driver.verify(saved):
+            raise ModelFileError(
+                f"checkpoint: the certificate in {self.keeping.path} is not that of the point in "
+                "it: the file is altered, or the task answers otherwise than it did. Remove the "
+                "file, or give another path, to begin anew."
+            )
 
     def _at_work(self, lam: float, workers: Workers) -> Engine:
         """The engine, with its workers."""
