@@ -30,6 +30,7 @@ class Setup(NamedTuple):
     lam: float
     rng: np.random.Generator
     workers: Workers
+    seconds_per_call: float = float("nan")  # of a user's oracle, from the first few calls
 
 
 class Choice:

@@ -23,8 +23,9 @@ from blockwolfe.base.markup import table
 from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
+from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
-from blockwolfe.problem.workers import Workers
+from blockwolfe.problem.workers import Span, Workers
 
 __all__ = [
     "ROUNDING",
@@ -293,18 +294,23 @@ def sweep(
 ) -> Sweep:
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
-    Raises `OracleError` when an output (or a bound, where there are bounds) is below the score of
-    the true one.
+    In slices, between which Ctrl-C is heard and the pace of the workers may raise
+    `OutOfTimeError`. Raises `OracleError` when an output (or a bound, where there are bounds) is
+    below the score of the true one.
     """
     order = np.arange(len(blocks)) if order is None else order
     room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
     out = _room_for_answers(blocks, room[order], keep)
-    if workers is not None:
-        workers.prefetch(order, w, scratch)
-    done = 0
+    pace = Pace() if workers is None else workers.pace
+    done, asked = 0, 0
     while done < len(order):
-        done = _fill(blocks, order, done, store, (w, room), (work, scratch), out, workers)
-        if done < len(order):
+        until = pace.until(done, len(order))
+        if workers is not None and until > asked:
+            workers.prefetch(order[asked:until], w, scratch)
+        asked, span = max(asked, until), (done, until)
+        done = _fill(blocks, order, span, store, (w, room), (work, scratch), out, workers)
+        pace.note(done)
+        if done < until:
             if blocks.is_compiled:
                 raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
             room = blocks.corner_size.copy()
@@ -329,26 +335,26 @@ def _judged(blocks: Blocks, order: np.ndarray, out: Answers) -> Sweep:
 def _fill(
     blocks: Blocks,
     order: np.ndarray,
-    begin: int,
+    span: Span,
     store: Store,
     at: tuple[np.ndarray, np.ndarray],
     own: tuple[SweepWork, Any],
     out: Answers,
     workers: Workers | None,
 ) -> int:
-    """Answers from `begin` on, in threads where there are any; where it stopped.
+    """Answers at the positions of a span, in threads where there are any; where it stopped.
 
     `at` is (w, most entries of each block's answers).
     """
     of_blocks = (blocks.truth, blocks.weight, *at)
 
-    def fill(span: tuple[int, int], work: SweepWork, scratch: Any) -> int:
+    def fill(part: Span, work: SweepWork, scratch: Any) -> int:
         args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-        return int(call(_sweep, blocks.kind, span, *args))
+        return int(call(_sweep, blocks.kind, part, *args))
 
     if workers is not None and workers.has_threads:
-        return workers.run(len(order), fill)
-    return fill((begin, len(order)), *own)
+        return workers.run(span, fill)
+    return fill(span, *own)
 
 
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:

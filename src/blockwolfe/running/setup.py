@@ -16,6 +16,7 @@ from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.identity import Identity
+from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.problem import Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
@@ -26,6 +27,7 @@ from blockwolfe.running.checkpoint import (
     identity_of,
     read_checkpoint,
 )
+from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
 from blockwolfe.running.events import Callback, checked_callbacks
 from blockwolfe.running.goals import Goal, Outcome
@@ -139,17 +141,19 @@ class Plan:
         `identity` is what must be the same for a checkpoint to be of this run, beside the problem
         and the method.
         """
+        clock = Clock()
         identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
         if saved is not None and saved.has_begun:
             identity = saved.identity  # (with its seed, where none is asked for)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
-        with shown(line, verbose) as lines, self._at_work(lam) as engine:
+        with shown(line, verbose) as lines, self._at_work(lam) as (engine, pace):
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
-            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
+            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
+            pace.look_up = driver.budget.look_up
             if saved is not None:
                 driver.restore(saved)
             return driver.run()
@@ -159,13 +163,14 @@ class Plan:
         return {"seed": self.seed, "start": self.start and digest_of([self.start])}
 
     @contextmanager
-    def _at_work(self, lam: float) -> Iterator[Engine]:
-        """The engine, with its workers."""
+    def _at_work(self, lam: float) -> Iterator[tuple[Engine, Pace]]:
+        """The engine, with its workers, and the pace of its sweeps."""
         problem, blocks = self.problem, self.problem.blocks
         with Workers(blocks, self.n_jobs) as workers:
-            probe_oracle(blocks)
+            seconds = probe_oracle(blocks)
             state = problem.initial_state() if self.start is None else self.start
-            yield self.method.start(Setup(blocks, state, lam, self.rng, workers))
+            setup = Setup(blocks, state, lam, self.rng, workers, seconds)
+            yield self.method.start(setup), workers.pace
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

@@ -164,6 +164,9 @@ class TaskBlocks:
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     # What its oracles read, where that is not `data`: lists of values by name.
     reads: dict[str, Any] = field(default_factory=dict)
+    # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
+    # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
+    n_steps: float = 2e4
 
     def __post_init__(self) -> None:
         if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)

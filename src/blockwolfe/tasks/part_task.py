@@ -25,6 +25,9 @@ from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
 
+# About how many steps an oracle call takes for each part that there is.
+STEPS_PER_PART = 50.0
+
 
 class GraphInput(NamedTuple):
     """X as graphs: feature rows of nodes and edges, what edges join, how many nodes there are."""
@@ -201,6 +204,7 @@ class PartTask(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            n_steps=STEPS_PER_PART * float(given.n_parts(self.layout_).mean()),
         )
 
     # -- prediction and loss -------------------------------------------------------------

@@ -175,6 +175,7 @@ class SequenceTask(Learned, BaseEstimator):
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
             is_coded=True,
             is_unit=True,
+            n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
         )
 
@@ -268,6 +269,13 @@ def _n_parts(data: SequenceData) -> int:
     n_labels = data.layout.n_labels
     longest = int(np.diff(data.tokens.offset).max())
     return longest * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0)
+
+
+def _n_steps(data: SequenceData) -> float:
+    """Of a mean oracle call: a product per feature and label, a sum per pair of labels."""
+    n_labels, n_positions = data.layout.n_labels, len(data.labels)
+    n_pairs = n_positions * (n_labels if data.layout.transition >= 0 else 1)
+    return n_labels * (len(data.tokens.values) + n_pairs) / (len(data.tokens.offset) - 1)
 
 
 def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:

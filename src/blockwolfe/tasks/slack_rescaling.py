@@ -208,6 +208,7 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
+            n_steps=(len(rows.values) + int(length.sum())) / n,
         )
 
     def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
