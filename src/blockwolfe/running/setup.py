@@ -160,7 +160,8 @@ class Plan:
 
     def _begun(self) -> dict[str, Any]:
         """What else a run begins with."""
-        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+        start = None if self.start is None else digest_of([self.start])
+        return {"seed": self.seed, "start": start}
 
     @contextmanager
     def _at_work(self, lam: float) -> Iterator[tuple[Engine, Pace]]:
