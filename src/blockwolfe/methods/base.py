@@ -187,6 +187,8 @@ class Engine(ABC):
 class WalkingEngine(Engine):
     """An engine with a dual point, which can be taken to a smaller lambda at the same w."""
 
+    has_largest_losses: bool = True  # whether `begin_at_loss` has surely found them
+
     @property
     @abstractmethod
     def hinge(self) -> np.ndarray:

@@ -175,6 +175,7 @@ class DualEngine(WalkingEngine):
         blocks, point, counts = self.blocks, self.point, self.ledger.counts
         w, store = np.zeros(blocks.n_features), initial_state(blocks).store()
         found = sweep(blocks, store, w, *self.own, keep=True, workers=self.workers)
+        self.has_largest_losses = found.is_exact or not blocks.bounds_error
         state = state_of_corners(blocks, found.answers)
         self.point = DualPoint(blocks, state, point.lam, point.has_average, point.keeps_corners)
         counts.visits += self.n_blocks

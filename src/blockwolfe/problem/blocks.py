@@ -100,6 +100,7 @@ class Blocks(TaskBlocks):
             true_codes=Codes(*_first(self.true_codes, n_blocks)),
             true_corners=Corners(*_first(self.true_corners, n_blocks)),
             weight=self.weight[:n_blocks],
+            column_norm=self.column_norm[:n_blocks],
         )
 
     def scratch(self) -> Any:

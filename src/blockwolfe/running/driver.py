@@ -25,15 +25,10 @@ from blockwolfe.running.events import Callback, wants_stop
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.memory import Certified, Memory
+from blockwolfe.running.stalling import Mark
 
 __all__ = ["Driver"]
 
-# A run has stalled when between two certificates the dual gained nothing that floating point can
-# tell, and the gap is either rounding noise (this many times the resolution of the numbers) ...
-NOISE = 100.0
-# ... or no longer falls by this factor. Near the optimum the gap is of the order of the root of
-# what the dual lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
-STALLED_GAP = 0.9
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
@@ -54,7 +49,7 @@ class Driver(Generic[Outcome]):
     ) -> None:
         self.engine, self.goal, self.method = engine, goal, method
         self.limits, self.callbacks, self.writer = limits, callbacks, writer
-        self.clock, self.memory = clock or Clock(), Memory()
+        self.clock, self.memory, self.mark = clock or Clock(), Memory(), Mark()
         self.budget = Budget(engine, goal, limits, self.clock)
         self.certificate: Certificate | None = None  # the last one at this lambda
         self.remedy = ""  # what an engine said that could not go on
@@ -174,6 +169,7 @@ class Driver(Generic[Outcome]):
         self._is_moving = True
         move()
         self.certificate, self.memory.is_current, self.memory.patience = None, False, 1
+        self.memory.passes_begun, self.mark = self.memory.passes, Mark()
         self._is_moving = False
 
     # -- certificates --------------------------------------------------------------------------
@@ -209,17 +205,17 @@ class Driver(Generic[Outcome]):
 
     def _renew(self) -> bool:
         """A certificate that was due; whether it shows that the run has stalled."""
-        before, memory = self.certificate, self.memory
-        waited = self.goal.share * (memory.passes - memory.passes_certified)
+        memory, method = self.memory, self.method
         has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
         now = self.certify()
         memory.patience = 2 * memory.patience if was_promised else 1
-        if now.gap <= self.limits.tol:
+        if now.reaches(self.limits.tol):
             return False
         self._refresh()
-        if before is None or not (self.method.is_monotone and has_visited_open):
-            return False
-        return _gains_nothing(before, now, waited >= self.method.full_pass_every)
+        if not method.is_monotone:
+            return not (now.is_finite or now.is_primal_only)
+        passes = self.goal.share * (memory.passes - memory.passes_begun)
+        return self.mark.has_stalled(now, passes, method.full_pass_every) and has_visited_open
 
     def _refresh(self) -> None:
         """Where there is time: it may take as long as a certificate."""
@@ -264,6 +260,7 @@ class Driver(Generic[Outcome]):
             driver = {
                 "seconds": self.clock(),
                 "memory": asdict(self.memory),
+                "mark": asdict(self.mark),
                 "certificate": known,
                 "has_begun": self.goal.has_begun,
                 "goal": self.goal.to_save(),
@@ -276,16 +273,10 @@ class Driver(Generic[Outcome]):
         if not driver["has_begun"]:
             return
         self.memory = Memory(**driver["memory"])
+        self.mark = Mark(**driver["mark"])
         known = driver["certificate"]
         self.certificate = None if known is None else Certificate(**known)
         self.clock.advance(driver["seconds"])
         self.budget.resume(self.memory.seconds_to_certify)
         self.goal.restore(driver["goal"])
         self.engine.restore(saved.engine)
-
-
-def _gains_nothing(before: Certificate, now: Certificate, is_long: bool) -> bool:
-    """Whether neither dual nor gap have come closer, `is_long` telling of many passes between."""
-    gains = now.dual - before.dual > now.resolution
-    is_noise = now.gap <= NOISE * now.resolution
-    return not gains and (is_noise or (is_long and now.gap > STALLED_GAP * before.gap))

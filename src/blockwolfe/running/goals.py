@@ -130,7 +130,7 @@ class Solve(Goal[Result]):
 
     def _ending(self, driver: Driver[Result]) -> Status | None:
         certificate = driver.current
-        if certificate is None or not certificate.gap <= driver.limits.tol:
+        if certificate is None or not certificate.reaches(driver.limits.tol):
             return None
         return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE
 
@@ -212,6 +212,8 @@ class Solve(Goal[Result]):
             return driver.remedy
         if certificate.is_primal_only:
             return "This method certifies no gap; one with a dual point, such as 'auto', does."
+        if not (certificate.is_finite or np.isnan(certificate.primal)):
+            return "The numbers overflow: bounds, features or losses are too large; scale them."
         if certificate.slack > tol:  # the bounds alone keep the gap above tol
             return (
                 f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: "

@@ -24,6 +24,7 @@ class Memory:
     visits_certified: int = 0
     calls_certified: int = 0
     patience: int = 1  # passes to wait after a gap estimate that promised too much
+    passes_begun: int = 0  # passes before the present lambda
     seconds_to_certify: float = 0.0
 
 

@@ -167,6 +167,8 @@ class TaskBlocks:
     # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
     # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
     n_steps: float = 2e4
+    # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
+    column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.base.ragged import offsets
-from blockwolfe.features.columns import Columns, add_parts
+from blockwolfe.features.columns import Columns, add_parts, column_norms
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
@@ -205,6 +205,7 @@ class PartTask(Learned, BaseEstimator):
             true_codes=Codes(*truth),
             is_unit=True,
             n_steps=STEPS_PER_PART * float(given.n_parts(self.layout_).mean()),
+            column_norm=column_norms(data.columns),
         )
 
     # -- prediction and loss -------------------------------------------------------------

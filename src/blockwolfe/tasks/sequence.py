@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
+from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -177,6 +177,7 @@ class SequenceTask(Learned, BaseEstimator):
             is_unit=True,
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
+            column_norm=column_norms(data.tokens, data.layout),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:

@@ -155,10 +155,11 @@ class BlockEngine(DualEngine):
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         blocks, point = self.blocks, self.point
-        sizes = (blocks.weight, blocks.corner_size, blocks.part_size, point.code_size)
+        most = (blocks.corner_size, blocks.part_size, point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
             size = blocks.corner_size.copy()
-            sizes = (blocks.weight, size, size, size)
+            most = (size, size, size)
+        sizes = (blocks.weight, *most, blocks.column_norm)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
         args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
