@@ -166,7 +166,8 @@ class Plan:
 
     def _begun(self) -> dict[str, Any]:
         """What else a run begins with."""
-        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+        start = None if self.start is None else digest_of([self.start])
+        return {"seed": self.seed, "start": start}
 
     def _restore(self, driver: Driver[Any], saved: Saved) -> None:
         """Go on from the checkpoint, as far as it is one."""
