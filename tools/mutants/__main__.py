@@ -1,0 +1,55 @@
+"""The table of all changes: which were noticed, by what, and the survivors with their reasons."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+
+from tools.mutants.changes import MUTANTS
+from tools.mutants.run import ROOT, Outcome, check_tests, outcomes
+
+
+def main() -> int:
+    """Run; 1 where the list is wrong about a change."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one change")
+    parser.add_argument("--only", default="", help="changes whose file or tests contain this")
+    parser.add_argument("--unchecked", action="store_true", help="trust the tests to pass as is")
+    given = parser.parse_args()
+    chosen = [m for m in MUTANTS if given.only in f"{m.file} {m.tests}"]
+    for mutant in chosen:
+        mutant.changed(ROOT)
+    if not given.unchecked:
+        failing = check_tests((mutant.tests for mutant in chosen), given.jobs)
+        if failing:
+            print("these tests fail without any change:", *failing, sep="\n  ")
+            return 1
+    found = []
+    for outcome in outcomes(chosen, given.jobs, given.timeout):
+        found.append(outcome)
+        _show(outcome)
+    return _sum_up(found)
+
+
+def _show(outcome: Outcome) -> None:
+    mark = " " if outcome.is_expected else "!"
+    name = f"{outcome.mutant.name[:84]:84}"
+    print(f"{mark} {outcome.ending:8} {outcome.seconds:6.1f} s  {name}  {outcome.noticed_by}")
+    sys.stdout.flush()
+
+
+def _sum_up(found: list[Outcome]) -> int:
+    counts = Counter(outcome.ending for outcome in found)
+    print(f"\n{len(found)} changes: " + ", ".join(f"{n} {ending}" for ending, n in counts.items()))
+    for outcome in found:
+        if outcome.ending == "survived":
+            reason = outcome.mutant.survives or f"NOT NOTICED: {outcome.mutant.why}"
+            print(f"  {outcome.mutant.name}\n    -> {outcome.mutant.after.strip()}\n    {reason}")
+    return 0 if all(outcome.is_expected for outcome in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""Primal, dual, gap, and what they are worth; the dual point at rest; bounds of the weights."""
+
+from __future__ import annotations
+
+from tools.mutants.mutant import Mutant
+
+FILE, STATE, BOUNDS = "problem/certificate.py", "problem/state.py", "problem/bounds.py"
+DENSE = "tests/methods/test_dense.py"
+CERTIFICATE = "tests/problem/test_certificate.py"
+INEXACT = "tests/problem/test_inexact_bounds.py"
+BOXES = "tests/methods/test_bounds.py"
+
+MUTANTS = [
+    Mutant(
+        FILE,
+        "out.hinge[position] = loss + corner_score - true_score",
+        "out.hinge[position] = corner_score - true_score",
+        "a primal without losses is below the optimum",
+        DENSE,
+    ),
+    Mutant(
+        FILE,
+        "weight[i] * (loss + corner_score - mean_score) - store.ell[i]",
+        "weight[i] * (loss + corner_score - mean_score)",
+        "block gaps that are too large misguide the sampling",
+        DENSE,
+    ),
+    Mutant(
+        FILE,
+        "return 0.5 * lam * inner(w, w) + inner(blocks.weight, hinge)",
+        "return lam * inner(w, w) + inner(blocks.weight, hinge)",
+        "another problem's primal",
+        DENSE,
+    ),
+    Mutant(
+        FILE,
+        "begin, length = store.start[i], store.length[i]",
+        "begin, length = store.start[i], store.length[i] - 1",
+        "a part of the mean is left out of the gap",
+        DENSE,
+    ),
+    Mutant(
+        FILE,
+        "total, whole = 0.0, size - size % 4",
+        "total, whole = 0.0, size - size % 4 - 4",
+        "four terms are added twice",
+        DENSE,
+    ),
+    Mutant(
+        FILE,
+        "is_worse = hinge < -tolerance",
+        "is_worse = hinge < -1e6 * tolerance",
+        "an oracle that is a little worse than the truth certifies",
+        f"{CERTIFICATE} {INEXACT}",
+    ),
+    Mutant(
+        FILE,
+        "is_valid = claims and not is_below_mean.any()",
+        "is_valid = claims",
+        "an oracle caught below a known output certifies",
+        f"{CERTIFICATE} {INEXACT}",
+    ),
+    Mutant(
+        FILE,
+        "hinge = out.hinge + slack\n",
+        "hinge = out.hinge\n",
+        "a valid bound is refused, because its own output is worse than the truth",
+        INEXACT,
+    ),
+    Mutant(
+        FILE,
+        "block_slack = blocks.weight * found.slack",
+        "block_slack = 0.0 * found.slack",
+        "gaps of an approximate oracle without its slack",
+        INEXACT,
+    ),
+    Mutant(
+        FILE,
+        "return np.asarray(self.answers.hinge + self.slack)",
+        "return np.asarray(self.answers.hinge)",
+        "the primal of an approximate oracle is below the optimum: a false certificate",
+        INEXACT,
+    ),
+    Mutant(
+        FILE,
+        "return replace(self, exact=False, slack=float(\"nan\"))",
+        "return replace(self, exact=False)",
+        "an estimate with a slack passes for a bound",
+        f"{CERTIFICATE} {INEXACT}",
+    ),
+    Mutant(
+        STATE,
+        "add(data, i, part, value, end - begin, -weight[i], v)",
+        "add(data, i, part, value, end - begin, -1.0, v)",
+        "v with other weights of examples: the weights are not those of the certificate",
+        DENSE,
+    ),
+    Mutant(
+        STATE,
+        "spans = cut(len(blocks), SHARES)",
+        "spans = cut(len(blocks) - 1, SHARES)",
+        "the last block is left out of v",
+        DENSE,
+    ),
+    Mutant(
+        STATE,
+        "return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w",
+        "return np.clip(w, blocks.lower, np.inf) if blocks.is_bounded else w",
+        "upper bounds are ignored",
+        DENSE,
+    ),
+    Mutant(
+        STATE,
+        "dual = ell - 0.5 * lam * inner(w, w)",
+        "dual = ell - 0.25 * lam * inner(w, w)",
+        "a dual above the optimum: a false certificate",
+        DENSE,
+    ),
+    Mutant(
+        STATE,
+        "dual -= lam * inner((v / lam - w)[is_cut], w[is_cut])",
+        "dual += lam * inner((v / lam - w)[is_cut], w[is_cut])",
+        "a dual above the optimum under bounds",
+        DENSE,
+    ),
+    Mutant(
+        STATE,
+        "if state.fingerprint != blocks.fingerprint:",
+        "if False:",
+        "the dual point of another problem is taken",
+        f"{CERTIFICATE} tests/problem/test_checks.py tests/methods/test_symmetries.py"
+        " tests/test_bad_input.py",
+    ),
+    Mutant(
+        BOUNDS,
+        "np.minimum(upper, _side(pair[1]",
+        "np.maximum(upper, _side(pair[1]",
+        "an upper bound is ignored",
+        BOXES,
+    ),
+    Mutant(
+        BOUNDS,
+        "for name, given in ((\"task.bounds\", getattr(task, \"bounds\", None)), (\"bounds\", bounds)):",
+        "for name, given in ((\"bounds\", bounds),):",
+        "bounds that the task needs for an exact oracle are left out",
+        BOXES,
+    ),
+    Mutant(
+        BOUNDS,
+        "if not np.isfinite(lower).any() and not np.isfinite(upper).any():",
+        "if not np.isfinite(lower).any():",
+        "upper bounds alone are ignored",
+        BOXES,
+    ),
+    Mutant(
+        BOUNDS,
+        "if is_crossed.any():",
+        "if False:",
+        "bounds that no w can keep",
+        BOXES,
+    ),
+]

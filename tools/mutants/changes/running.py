@@ -1,0 +1,255 @@
+"""The run: when to certify, when to stop, budgets, checkpoints."""
+
+from __future__ import annotations
+
+from tools.mutants.mutant import Mutant
+
+DRIVER, GOALS, LIMITS, CLOCK = (
+    "running/driver.py",
+    "running/goals.py",
+    "running/limits.py",
+    "running/clock.py",
+)
+CHECKPOINT, ENGINE, DUAL = (
+    "running/checkpoint.py",
+    "methods/bcfw/engine.py",
+    "methods/dual_engine.py",
+)
+STOPPING = "tests/methods/test_stopping.py"
+KEPT = "tests/methods/test_checkpoint.py"
+ENDINGS = "tests/running/test_endings.py"
+RESUMED = "tests/running/test_resuming.py"
+
+MUTANTS = [
+    Mutant(
+        GOALS,
+        "if certificate is None or not certificate.gap <= driver.limits.tol:",
+        "if certificate is None or not certificate.gap <= 2 * driver.limits.tol:",
+        "CERTIFIED at twice the tolerance",
+        ENDINGS,
+    ),
+    Mutant(
+        GOALS,
+        "return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE",
+        "return Status.CERTIFIED",
+        "an estimate is called certified",
+        "tests/problem/test_inexact_bounds.py tests/problem/test_certificate.py",
+    ),
+    Mutant(
+        GOALS,
+        "        if not driver.memory.is_current:\n            driver.certify()\n        row = self._row(driver)",
+        "        row = self._row(driver)",
+        "a run that ends without a certificate",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "return self.certificate if self.memory.is_current else None",
+        "return self.certificate",
+        "the certificate of an earlier point for the present one",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "        self.memory.is_current = False\n        self.engine.advance(",
+        "        self.engine.advance(",
+        "the certificate of the last pass is reported for this one",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "memory.patience = 2 * memory.patience if was_promised else 1",
+        "memory.patience = 1",
+        "a certificate after every pass, where estimates promise too much",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "return max((t for t in self.limits.targets if t < known), default=self.limits.tol)",
+        "return self.limits.tol",
+        "targets are not certified on the way",
+        "tests/methods/test_stopping.py tests/test_compare.py",
+    ),
+    Mutant(
+        DRIVER,
+        "return max(calls, visits / VISITS_PER_CALL) / self.engine.n_blocks",
+        "return calls / self.engine.n_blocks",
+        "a cache that always hits is never certified",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "if before is None or not (self.method.is_monotone and has_visited_open):",
+        "if before is None:",
+        "STALLED although blocks with a gap were not visited",
+        f"{ENDINGS} {STOPPING}",
+    ),
+    Mutant(
+        DRIVER,
+        "left = self.limits.max_oracle_calls - self._calls() - n_blocks",
+        "left = self.limits.max_oracle_calls - self._calls()",
+        "more oracle calls than were allowed",
+        STOPPING,
+    ),
+    Mutant(
+        DRIVER,
+        "needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh",
+        "needed = self.engine.n_blocks",
+        "a certificate on the way takes the calls of the last one",
+        STOPPING,
+    ),
+    Mutant(
+        DRIVER,
+        "self.certificate, self.memory.is_current, self.memory.patience = None, False, 1",
+        "self.memory.patience = 1",
+        "the certificate of one lambda for another",
+        "tests/path/test_path.py tests/path/test_walk.py",
+    ),
+    Mutant(
+        DRIVER,
+        "self.clock.advance(driver[\"seconds\"])",
+        "pass",
+        "seconds of the first process are forgotten, and its time limit begins anew",
+        RESUMED,
+    ),
+    Mutant(
+        DRIVER,
+        "self.engine.restore(saved.engine)",
+        "pass",
+        "a resumed run begins anew, with the trace of the old one",
+        RESUMED,
+    ),
+    Mutant(
+        DRIVER,
+        "if self.writer is not None and not self._is_moving:",
+        "if self.writer is not None and False:",
+        "the end of a run is not saved",
+        f"{RESUMED} {KEPT}",
+    ),
+    Mutant(
+        LIMITS,
+        "max_oracle_calls < n_blocks",
+        "max_oracle_calls < 0",
+        "a budget too small for the last certificate",
+        STOPPING,
+    ),
+    Mutant(
+        LIMITS,
+        "max_passes = max(AUTO_PASSES, AUTO_VISITS // n_blocks)",
+        "max_passes = AUTO_PASSES",
+        "few examples get too few visits",
+        STOPPING,
+    ),
+    Mutant(
+        CLOCK,
+        "self._paused -= seconds",
+        "self._paused += seconds",
+        "the time of an earlier process is taken off",
+        RESUMED,
+    ),
+    Mutant(
+        CLOCK,
+        "self._paused += time.perf_counter() - self._pause_began",
+        "pass",
+        "callbacks count as time at work",
+        f"{ENDINGS} {STOPPING}",
+    ),
+    Mutant(
+        ENGINE,
+        "self.rng.bit_generator.state = saved[\"rng\"]",
+        "pass",
+        "a resumed run draws other blocks than the undisturbed one",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        "self._done, self._source = int(saved[\"done\"]), int(saved[\"source\"])",
+        "self._done, self._source = 0, int(saved[\"source\"])",
+        "a pass that was split is made twice",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        "self._draws = Draws(saved[\"draws_block\"], saved[\"draws_uniform\"])",
+        "self._draws = _NO_DRAWS",
+        "the rest of a pass is lost",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        "self._hit_floor, self._n_draws = float(saved[\"hit_floor\"]), int(saved[\"n_draws\"])",
+        "self._n_draws = int(saved[\"n_draws\"])",
+        "a resumed run hits its cache where the undisturbed one does not",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        "self.ledger.restore(_inside(saved, \"ledger.\"))",
+        "pass",
+        "counts and estimates are lost",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        "self._average_w, self._open = saved[\"average_w\"], saved[\"open\"]",
+        "self._open = saved[\"open\"]",
+        "w of the iterate with the certificate of the average",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        "own = certificate.gap - inner(self.blocks.weight, found.answers.slack)",
+        "own = certificate.gap",
+        "slack of bounds counts as progress to be made",
+        "tests/problem/test_inexact_bounds.py",
+    ),
+    Mutant(
+        DUAL,
+        "is_caught = self.ledger.counts.violations and not self.blocks.bounds_error",
+        "is_caught = False",
+        "an oracle that was caught on the way still certifies",
+        "tests/methods/test_visits_judged.py",
+    ),
+    Mutant(
+        DUAL,
+        "return not (self.ledger.notes.last_visit[self._open] < self._visits_certified).any()",
+        "return True",
+        "STALLED although a block with a gap was not visited",
+        ENDINGS,
+    ),
+    Mutant(
+        DUAL,
+        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.rebuild()",
+        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.put(v)",
+        "steps go on from the average, whose dual point is another",
+        "tests/methods/test_dense.py::test_the_average_is_that_of_all_iterates",
+    ),
+    Mutant(
+        CHECKPOINT,
+        "\"lam\": lam,",
+        "",
+        "a checkpoint of another lambda is taken",
+        KEPT,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "\"method\": repr(method),",
+        "",
+        "a checkpoint of another method is taken",
+        KEPT,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "        if found != wanted:\n",
+        "        if found is None:\n",
+        "a checkpoint of another run is taken",
+        KEPT,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "if version < CHECKPOINT.version:",
+        "if False:",
+        "a checkpoint of an earlier version ends in a raw error",
+        f"{KEPT} tests/test_old_files.py",
+    ),
+]
