@@ -239,9 +239,23 @@ class Dense:
             return min(longest, 2 * self.n / (self.visits - 1 + 2 * self.n))
         if self.method.line_search == "safe":
             return self._free(i, slope, direction, longest)
-        v, change = self.v, self.weight[i] * direction @ self.psi[i]
-        gain = self.weight[i] * direction @ self.loss[i]
-        low, high = 0.0, longest  # of the root of a slope that never increases
+        change = self.weight[i] * direction @ self.psi[i]
+        return self._root(change, self.weight[i] * direction @ self.loss[i], longest)
+
+    def step_jointly(self, gamma=None):
+        """Batch Frank-Wolfe: towards the best corners at w; exact, or by so much."""
+        corners = [np.eye(len(a))[np.argmax(self._heights(i))] for i, a in enumerate(self.alpha)]
+        v, ell, before = self.v, self.ell.sum(), self.alpha
+        self.alpha = corners
+        if gamma is None:
+            change, gain = self.v - v, self.ell.sum() - ell
+            self.alpha = before
+            gamma = self._root(change, gain, 1.0)
+        self.alpha = [a + gamma * (z - a) for a, z in zip(before, corners, strict=True)]
+
+    def _root(self, change, gain, longest):
+        """Where the slope of the dual along a change of v is zero: it never increases."""
+        v, low, high = self.v, 0.0, longest
         if gain - change @ self.weights_of(v + high * change) >= 0:
             return high
         for _ in range(200):

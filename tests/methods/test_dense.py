@@ -243,3 +243,16 @@ def test_a_smaller_lambda_at_the_same_w(name, step, cache):
         if dense.is_clear:
             engine.advance(1, lambda: True)
             assert_alike(engine, dense)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("has_search", [True, False])
+def test_joint_steps_are_those_of_batch_frank_wolfe(name, has_search):
+    """All corners at one w, one step for all: exact along the line, or 2 / (k + 2)."""
+    engine, dense = pair(name, bw.FrankWolfe(line_search=has_search))
+    for k in range(12):
+        assert_certificate(engine.certify(), dense)
+        dense.step_jointly(None if has_search else 2 / (k + 2))
+        engine.advance(5, lambda: True)
+        np.testing.assert_allclose(engine.w, dense.w, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(engine.point.arrays.ell, dense.ell, rtol=1e-8, atol=1e-10)

@@ -8,27 +8,26 @@ import sys
 from collections import Counter
 
 from tools.mutants.changes import MUTANTS
-from tools.mutants.run import ROOT, Outcome, check_tests, outcomes
+from tools.mutants.run import Outcome, failing, outcomes
 
 
 def main() -> int:
     """Run; 1 where the list is wrong about a change."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one change")
+    parser.add_argument("--seconds", type=int, default=300, help="of CPU for one change, at most")
     parser.add_argument("--only", default="", help="changes whose file or tests contain this")
     parser.add_argument("--unchecked", action="store_true", help="trust the tests to pass as is")
     given = parser.parse_args()
     chosen = [m for m in MUTANTS if given.only in f"{m.file} {m.tests}"]
     for mutant in chosen:
-        mutant.changed(ROOT)
-    if not given.unchecked:
-        failing = check_tests((mutant.tests for mutant in chosen), given.jobs)
-        if failing:
-            print("these tests fail without any change:", *failing, sep="\n  ")
-            return 1
+        mutant.changed()
+    wrong = [] if given.unchecked else failing((m.tests for m in chosen), given.jobs)
+    if wrong:
+        print("these tests fail without any change:", *wrong, sep="\n  ")
+        return 1
     found = []
-    for outcome in outcomes(chosen, given.jobs, given.timeout):
+    for outcome in outcomes(chosen, given.jobs, given.seconds):
         found.append(outcome)
         _show(outcome)
     return _sum_up(found)
@@ -37,8 +36,8 @@ def main() -> int:
 def _show(outcome: Outcome) -> None:
     mark = " " if outcome.is_expected else "!"
     name = f"{outcome.mutant.name[:84]:84}"
-    print(f"{mark} {outcome.ending:8} {outcome.seconds:6.1f} s  {name}  {outcome.noticed_by}")
-    sys.stdout.flush()
+    row = f"{mark} {outcome.ending:8} {outcome.seconds:6.1f} s  {name}  {outcome.noticed_by}"
+    print(row, flush=True)
 
 
 def _sum_up(found: list[Outcome]) -> int:

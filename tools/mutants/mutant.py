@@ -1,16 +1,17 @@
-"""One small change of the source, and how it is put into a copy of the repository."""
+"""One small change of the source, and how a process imports the package with it."""
 
 from __future__ import annotations
 
-import itertools
-import os
+import importlib.machinery
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["PACKAGE", "Mutant", "MutantError"]
+__all__ = ["ROOT", "Mutant", "MutantError"]
 
-PACKAGE = "src/blockwolfe"
-_seconds = itertools.count(1_000_000_000)
+ROOT = Path(__file__).parents[2]
+_PACKAGE = ROOT / "src" / "blockwolfe"
 
 
 class MutantError(Exception):
@@ -37,21 +38,43 @@ class Mutant:
         """The file and the line that changes."""
         return f"{self.file}: {' '.join(self.before.split())[:60]}"
 
-    def changed(self, root: Path) -> str:
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return _PACKAGE / self.file
+
+    def changed(self) -> str:
         """The file's text with the change; its old text must be there exactly once."""
-        text = (root / PACKAGE / self.file).read_text()
+        text = self.path.read_text()
         n_found = text.count(self.before)
         if n_found != 1:
             raise MutantError(f"{self.name!r} is found {n_found} times; bring the list up to date")
         return text.replace(self.before, self.after)
 
-    def put(self, root: Path) -> None:
-        """Write the change into a copy."""
-        write(root / PACKAGE / self.file, self.changed(root))
+    def install(self) -> None:
+        """Let this process import the file as changed; no file is written."""
+        module = "blockwolfe." + self.file.removesuffix(".py").replace("/", ".")
+        sys.meta_path.insert(0, _Finder(module, self.path, self.changed()))
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file at a time of its own: Python keeps byte code by time, in whole seconds."""
-    path.write_text(text)
-    second = next(_seconds)
-    os.utime(path, (second, second))
+class _Finder(importlib.machinery.SourceFileLoader):
+    """Finds and loads one module, from another text than its file has."""
+
+    def __init__(self, module: str, path: Path, text: str) -> None:
+        super().__init__(module, str(path))
+        self._text = text
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Itself for that module, else nothing."""
+        if name != self.name:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, origin=self.path)
+
+    def get_code(self, fullname: str) -> Any:
+        """Compiled anew: what Python keeps on disk is of the file."""
+        return compile(self._text, self.path, "exec")
+
+    def exec_module(self, module: Any) -> None:
+        """Run it, as from its file."""
+        module.__file__ = self.path
+        super().exec_module(module)

@@ -1,26 +1,38 @@
-"""Run each change in a copy of the repository, with the tests that should notice it."""
+"""Run the tests that should notice a change, each change in a process of its own."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import queue
-import shutil
-import subprocess
+import resource
+import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import IO, Any
 
-from tools.mutants.mutant import PACKAGE, Mutant, write
+# Processes are forks of this one: what all of them need is imported here, once.
+import hypothesis
+import numba
+import pytest
+import scipy.optimize
+import scipy.sparse
+import scipy.stats
+import sklearn.base
+import sklearn.datasets
+import sklearn.svm
 
-__all__ = ["ROOT", "Outcome", "check_tests", "outcomes"]
+from tools.mutants.mutant import ROOT, Mutant
 
-ROOT = Path(__file__).parents[2]
-_COPIED = ("src", "tests", "tools", "conftest.py", "pyproject.toml", "README.md")
+__all__ = ["Outcome", "failing", "outcomes"]
+
+LOADED = (hypothesis, numba, scipy.optimize, scipy.sparse, scipy.stats, sklearn.svm)
 _PYTEST = ("-q", "-x", "-p", "no:cacheprovider", "-p", "tools.mutants.interpreted")
+# (2: the package cannot be imported)
+_ENDINGS = {0: "survived", 1: "killed", 2: "killed", -signal.SIGXCPU: "timeout"}
 
 
 @dataclass(frozen=True)
@@ -38,70 +50,64 @@ class Outcome:
         return self.ending in (("survived",) if self.mutant.survives else ("killed", "timeout"))
 
 
-def outcomes(mutants: Iterable[Mutant], jobs: int, timeout: float) -> Iterator[Outcome]:
-    """Every change in turn, `jobs` at a time, each job in a copy of its own."""
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for number in range(jobs):
-            copies.put(_copy(Path(folder) / str(number)))
+@dataclass
+class _Job:
+    """A process with the tests of a change (or of none)."""
 
-        def judged(mutant: Mutant) -> Outcome:
-            copy = copies.get()
-            try:
-                return _judged(mutant, copy, timeout)
-            finally:
-                copies.put(copy)
+    mutant: Mutant | None
+    tests: str
+    seconds: int  # of CPU that it may take: other processes must not make it late
+    output: IO[str] = field(default_factory=lambda: tempfile.TemporaryFile("w+"))
+    began: float = field(default_factory=time.monotonic)
 
-        yield from pool.map(judged, mutants)
+    def __post_init__(self) -> None:
+        self.process: Any = multiprocessing.get_context("fork").Process(target=self._work)
+        self.process.start()
 
+    def _work(self) -> None:
+        for stream in (1, 2):
+            os.dup2(self.output.fileno(), stream)
+        os.chdir(ROOT)
+        resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds + 1))
+        sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+        if self.mutant is not None:
+            self.mutant.install()
+        code = pytest.main([*_PYTEST, "--hypothesis-seed=0", *self.tests.split()])
+        sys.stdout.flush()
+        os._exit(int(code))
 
-def check_tests(selectors: Iterable[str], jobs: int) -> list[str]:
-    """The selectors whose tests fail without any change: they would notice everything."""
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        copy = _copy(Path(folder) / "copy")
-        wanted = sorted(set(selectors))
-        done = list(pool.map(lambda tests: _pytest(copy, tests, None), wanted))
-    return [tests for tests, (code, _) in zip(wanted, done, strict=True) if code != 0]
-
-
-def _copy(target: Path) -> Path:
-    target.mkdir()
-    for name in _COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("*.nb?"))
-        else:
-            shutil.copy2(source, target / name)
-    return target
-
-
-def _judged(mutant: Mutant, copy: Path, timeout: float) -> Outcome:
-    path = copy / PACKAGE / mutant.file
-    before, began = path.read_text(), time.monotonic()
-    mutant.put(copy)
-    try:
-        code, output = _pytest(copy, mutant.tests, timeout)
-    except subprocess.TimeoutExpired:
-        return Outcome(mutant, "timeout", time.monotonic() - began, "")
-    finally:
-        write(path, before)
-    ending = {0: "survived", 1: "killed"}.get(code, "error")
-    if code == 2 and "error during collection" in output:  # the package cannot be imported
-        ending = "killed"
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    noticed = failed[0].split(" - ")[0].split(" ", 1)[1] if failed else ""
-    return Outcome(mutant, ending, time.monotonic() - began, noticed)
+    def outcome(self) -> tuple[str, str]:
+        """How it ended, and the first test that failed."""
+        self.process.join()
+        self.output.seek(0)
+        lines = self.output.read().splitlines()
+        failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        noticed = failed[0].split(" - ")[0].split(" ", 1)[1] if failed else ""
+        return _ENDINGS.get(self.process.exitcode, "error"), noticed
 
 
-def _pytest(copy: Path, tests: str, timeout: float | None) -> tuple[int, str]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "."])}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *_PYTEST, "--hypothesis-seed=0", *tests.split()],
-        cwd=copy,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+def outcomes(mutants: Iterable[Mutant], jobs: int, seconds: int) -> Iterator[Outcome]:
+    """Every change, `jobs` at a time, in the order in which they end."""
+    for job, ending, noticed in _run([(m, m.tests) for m in mutants], jobs, seconds):
+        assert job.mutant is not None
+        yield Outcome(job.mutant, ending, time.monotonic() - job.began, noticed)
+
+
+def failing(selectors: Iterable[str], jobs: int) -> list[str]:
+    """Tests that fail without any change: they would notice everything."""
+    wanted: list[tuple[None, str]] = [(None, tests) for tests in sorted(set(selectors))]
+    found = _run(wanted, jobs, 3600)
+    return [noticed or job.tests for job, ending, noticed in found if ending != "survived"]
+
+
+def _run(
+    wanted: Iterable[tuple[Mutant | None, str]], jobs: int, seconds: int
+) -> Iterator[tuple[_Job, str, str]]:
+    left, running = list(wanted)[::-1], list[_Job]()
+    while left or running:
+        while left and len(running) < jobs:
+            running.append(_Job(*left.pop(), seconds))
+        wait([job.process.sentinel for job in running])
+        for job in [job for job in running if not job.process.is_alive()]:
+            running.remove(job)
+            yield job, *job.outcome()

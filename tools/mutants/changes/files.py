@@ -11,7 +11,7 @@ ARCHIVE, MODEL, FILES, WEIGHTS = (
     "path/weights.py",
 )
 STORE = "tests/test_store.py"
-OWN = "tests/base/test_files.py"
+OWN = "tests/base/test_archive_promises.py"
 
 MUTANTS = [
     Mutant(

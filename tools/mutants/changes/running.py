@@ -18,7 +18,19 @@ CHECKPOINT, ENGINE, DUAL = (
 STOPPING = "tests/methods/test_stopping.py"
 KEPT = "tests/methods/test_checkpoint.py"
 ENDINGS = "tests/running/test_endings.py"
-RESUMED = "tests/running/test_resuming.py"
+RESUMED = (
+    f"{KEPT}::test_a_crash_within_a_pass {KEPT}::test_a_crash_after_any_pass "
+    f"{KEPT}::test_a_file_holds_all_that_an_engine_has {ENDINGS}"
+)
+REFUSED = " ".join(
+    f"{KEPT}::test_{name}"
+    for name in (
+        "another_problem_is_refused",
+        "another_lambda_or_method_is_refused",
+        "other_bounds_are_refused",
+        "a_file_of_an_earlier_version_is_refused_with_what_to_do",
+    )
+)
 
 MUTANTS = [
     Mutant(
@@ -124,7 +136,7 @@ MUTANTS = [
         "if self.writer is not None and not self._is_moving:",
         "if self.writer is not None and False:",
         "the end of a run is not saved",
-        f"{RESUMED} {KEPT}",
+        RESUMED,
     ),
     Mutant(
         LIMITS,
@@ -229,27 +241,27 @@ MUTANTS = [
         "\"lam\": lam,",
         "",
         "a checkpoint of another lambda is taken",
-        KEPT,
+        REFUSED,
     ),
     Mutant(
         CHECKPOINT,
         "\"method\": repr(method),",
         "",
         "a checkpoint of another method is taken",
-        KEPT,
+        REFUSED,
     ),
     Mutant(
         CHECKPOINT,
         "        if found != wanted:\n",
         "        if found is None:\n",
         "a checkpoint of another run is taken",
-        KEPT,
+        REFUSED,
     ),
     Mutant(
         CHECKPOINT,
         "if version < CHECKPOINT.version:",
         "if False:",
         "a checkpoint of an earlier version ends in a raw error",
-        f"{KEPT} tests/test_old_files.py",
+        REFUSED,
     ),
 ]

@@ -41,7 +41,7 @@ MUTANTS = [
         "(rest < left or right <= 0.0)",
         "rest < left",
         "rounding draws a block beyond the last",
-        "tests/methods/test_gap_tree.py",
+        ADAPTIVE,
     ),
     Mutant(
         TREE,

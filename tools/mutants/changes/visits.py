@@ -313,7 +313,7 @@ MUTANTS = [
         "ell[i] += gamma * (to.ell[i] - ell[i])",
         "ell[i] += gamma * to.ell[i]",
         "a dual above the optimum",
-        "tests/methods/test_known_answers.py::test_toy_problem_has_its_closed_form_optimum",
+        f"{DENSE}::test_joint_steps_are_those_of_batch_frank_wolfe",
     ),
     Mutant(
         FW,
@@ -327,6 +327,6 @@ MUTANTS = [
         "return 2.0 / (self.n_steps + 2.0)",
         "return 2.0 / (self.n_steps + 3.0)",
         "predefined steps that are not those of the theory",
-        "tests/methods/test_frank_wolfe_dense.py",
+        f"{DENSE}::test_joint_steps_are_those_of_batch_frank_wolfe",
     ),
 ]
