@@ -50,10 +50,18 @@ class Dense:
         self.task, self.X, self.Y, self.weight = task, problem.X, problem.Y, problem.weight
         self.outputs = [list(task.outputs(x)) for x in problem.X]
         self.true = [self._number(i, y) for i, y in enumerate(problem.Y)]
-        phi = [np.array([_vector(task, x, y) for y in ys]) for x, ys in zip(self.X, self.outputs, strict=True)]
+        phi = [
+            np.array([_vector(task, x, y) for y in ys])
+            for x, ys in zip(self.X, self.outputs, strict=True)
+        ]
         self.psi = [rows[true] - rows for rows, true in zip(phi, self.true, strict=True)]
-        self.loss = [np.array([task.loss(y, z) for z in ys]) for y, ys in zip(self.Y, self.outputs, strict=True)]
-        self.alpha = [np.eye(len(ys))[true] for ys, true in zip(self.outputs, self.true, strict=True)]
+        self.loss = [
+            np.array([task.loss(y, z) for z in ys])
+            for y, ys in zip(self.Y, self.outputs, strict=True)
+        ]
+        self.alpha = [
+            np.eye(len(ys))[true] for ys, true in zip(self.outputs, self.true, strict=True)
+        ]
         self.stored = [{true: 0} for true in self.true]  # output: the visit that last moved to it
         self.n = len(self.true)
         bounds = problem.blocks.lower, problem.blocks.upper
@@ -99,7 +107,9 @@ class Dense:
         return self.weights_of(self.v)
 
     def hinges(self, w):
-        return np.array([(loss - psi @ w).max() for loss, psi in zip(self.loss, self.psi, strict=True)])
+        return np.array(
+            [(loss - psi @ w).max() for loss, psi in zip(self.loss, self.psi, strict=True)]
+        )
 
     def primal(self, w):
         return self.lam / 2 * w @ w + self.weight @ self.hinges(w)
@@ -112,7 +122,10 @@ class Dense:
 
     def gaps(self, w=None):
         w = self.w if w is None else w
-        mean = [alpha @ (loss - psi @ w) for alpha, loss, psi in zip(self.alpha, self.loss, self.psi, strict=True)]
+        mean = [
+            alpha @ (loss - psi @ w)
+            for alpha, loss, psi in zip(self.alpha, self.loss, self.psi, strict=True)
+        ]
         return self.weight * (self.hinges(w) - mean)
 
     def slopes(self):
@@ -190,11 +203,16 @@ class Dense:
         ahead = {
             FORWARD: (unit[to] - alpha, 1.0),
             PAIRWISE: (unit[to] - unit[low], alpha[low]),
-            AWAY: (alpha - unit[low], alpha[low] / (1 - alpha[low]) if alpha[low] < HEAVIEST else 0.0),
+            AWAY: (
+                alpha - unit[low],
+                alpha[low] / (1 - alpha[low]) if alpha[low] < HEAVIEST else 0.0,
+            ),
             LOCAL: (unit[top] - unit[low], alpha[low]),
         }
         slopes = {kind: weight * (d @ height) for kind, (d, _) in ahead.items()}
-        gains = {kind: self._gain(i, slopes[kind], *ahead[kind]) for kind in (FORWARD, PAIRWISE, AWAY)}
+        gains = {
+            kind: self._gain(i, slopes[kind], *ahead[kind]) for kind in (FORWARD, PAIRWISE, AWAY)
+        }
         kind = self._choose(slopes, gains, len({*active, to}), len(active))
         if kind == AWAY and alpha[low] >= HEAVIEST:
             kind = FORWARD
@@ -231,7 +249,10 @@ class Dense:
     def _gain(self, i, slope, direction, longest):
         if not direction.any():
             return 0.0
-        gamma, change = self._free(i, slope, direction, longest), self.weight[i] * direction @ self.psi[i]
+        gamma, change = (
+            self._free(i, slope, direction, longest),
+            self.weight[i] * direction @ self.psi[i],
+        )
         return gamma * slope - gamma**2 * change @ change / (2 * self.lam)
 
     def _length(self, i, slope, direction, longest):
@@ -284,7 +305,10 @@ class Dense:
         """(v, ell) of 2 / (k (k + 1)) sum_j j x_j over the visits."""
         k = len(self.history)
         share = 2 * np.arange(1, k + 1) / (k * (k + 1))
-        return tuple(sum(s * x for s, x in zip(share, xs, strict=True)) for xs in zip(*self.history, strict=True))
+        return tuple(
+            sum(s * x for s, x in zip(share, xs, strict=True))
+            for xs in zip(*self.history, strict=True)
+        )
 
 
 def _vector(task, x, y):

@@ -6,6 +6,8 @@ from tools.mutants.mutant import Mutant
 
 FILE, STATE, BOUNDS = "problem/certificate.py", "problem/state.py", "problem/bounds.py"
 DENSE = "tests/methods/test_dense.py"
+VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
+BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
 CERTIFICATE = "tests/problem/test_certificate.py"
 INEXACT = "tests/problem/test_inexact_bounds.py"
 BOXES = "tests/methods/test_bounds.py"
@@ -83,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "return replace(self, exact=False, slack=float(\"nan\"))",
+        'return replace(self, exact=False, slack=float("nan"))',
         "return replace(self, exact=False)",
         "an estimate with a slack passes for a bound",
         f"{CERTIFICATE} {INEXACT}",
@@ -107,7 +109,7 @@ MUTANTS = [
         "return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w",
         "return np.clip(w, blocks.lower, np.inf) if blocks.is_bounded else w",
         "upper bounds are ignored",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         STATE,
@@ -121,7 +123,7 @@ MUTANTS = [
         "dual -= lam * inner((v / lam - w)[is_cut], w[is_cut])",
         "dual += lam * inner((v / lam - w)[is_cut], w[is_cut])",
         "a dual above the optimum under bounds",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         STATE,
@@ -140,8 +142,8 @@ MUTANTS = [
     ),
     Mutant(
         BOUNDS,
-        "for name, given in ((\"task.bounds\", getattr(task, \"bounds\", None)), (\"bounds\", bounds)):",
-        "for name, given in ((\"bounds\", bounds),):",
+        'for name, given in (("task.bounds", getattr(task, "bounds", None)), ("bounds", bounds)):',
+        'for name, given in (("bounds", bounds),):',
         "bounds that the task needs for an exact oracle are left out",
         BOXES,
     ),

@@ -8,6 +8,10 @@ DIRECTIONS, SEARCH, STOCK = "dual/directions.py", "dual/line_search.py", "dual/s
 POINT, WORK, GROWTH = "dual/point.py", "dual/work.py", "dual/growth.py"
 SHRINK, WALKING = "dual/shrink.py", "dual/walking.py"
 DENSE = "tests/methods/test_dense.py"
+VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
+BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
+AVERAGE = f"{DENSE}::test_the_average_is_that_of_all_iterates"
+SMALLER = f"{DENSE}::test_a_smaller_lambda_at_the_same_w"
 BOXES = "tests/methods/test_bounds.py"
 STORED = "tests/methods/test_stored_corners.py"
 CACHE = "tests/methods/test_cache.py"
@@ -111,7 +115,7 @@ MUTANTS = [
         "elif moved >= upper[j]:\n            total += upper[j] * move[k]",
         "elif moved >= upper[j]:\n            total += moved * move[k]",
         "the exact search looks beyond the bounds",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         SEARCH,
@@ -125,7 +129,7 @@ MUTANTS = [
         "if ell_change - total >= 0.0:\n        return gamma_max",
         "if ell_change - total >= 0.0:\n        return 0.5 * gamma_max",
         "a step that could be taken whole is halved",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         SEARCH,
@@ -139,7 +143,7 @@ MUTANTS = [
         "w[j] = min(max(raw[j], lower[j]), upper[j])",
         "w[j] = max(raw[j], lower[j])",
         "w beyond its upper bounds between certificates",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         STOCK,
@@ -216,28 +220,28 @@ MUTANTS = [
         "n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, look, n)",
         "n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], share, look, n)",
         "the average of stored corners is not that of the iterates",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         POINT,
         "share = 2.0 / (n_averaged * (n_averaged + 1.0)) if n_averaged else 0.0",
         "share = 2.0 / (n_averaged * n_averaged) if n_averaged else 0.0",
         "an average that is not the one of the theory",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         POINT,
         "ell = arrays.ell - share * arrays.lag_ell if n_averaged else arrays.ell",
         "ell = arrays.ell",
         "the dual of an average with the ell of the last iterate: a false certificate",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         POINT,
         "mean = means.mean - share * means.lag if n_averaged else means.mean",
         "mean = means.mean",
         "w of the last iterate with ell of the average",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         POINT,
@@ -258,7 +262,7 @@ MUTANTS = [
         "return Box(blocks.lower, blocks.upper, v / lam if blocks.is_bounded else v[:0])",
         "return Box(blocks.lower, blocks.upper, v if blocks.is_bounded else v[:0])",
         "after a certificate under bounds w is another",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         POINT,
@@ -297,15 +301,15 @@ MUTANTS = [
     ),
     Mutant(
         GROWTH,
-        "columns[\"begin\"] = moved(starts(size))",
-        "columns[\"begin\"] = moved(stock.begin[rows])",
+        'columns["begin"] = moved(starts(size))',
+        'columns["begin"] = moved(stock.begin[rows])',
         "corners that were packed have the codes of others",
         f"{CACHE} {DENSE}",
     ),
     Mutant(
         GROWTH,
-        "idle = idle[np.argsort(-stock.used_at[rows[idle]], kind=\"stable\")]",
-        "idle = idle[np.argsort(stock.used_at[rows[idle]], kind=\"stable\")]",
+        'idle = idle[np.argsort(-stock.used_at[rows[idle]], kind="stable")]',
+        'idle = idle[np.argsort(stock.used_at[rows[idle]], kind="stable")]',
         "the corners used last are evicted",
         CACHE,
     ),
@@ -328,35 +332,35 @@ MUTANTS = [
         "means.mean[begin + s] += (1.0 - rho) * truth.value[first + s]",
         "means.mean[begin + s] += (1.0 - rho)",
         "the weight that goes to the truth is not that of its features",
-        DENSE,
+        SMALLER,
     ),
     Mutant(
         SHRINK,
         "stock.weight[row] += 1.0 - rho",
         "stock.weight[row] = 1.0 - rho",
         "weights that do not sum to one at the next lambda",
-        DENSE,
+        SMALLER,
     ),
     Mutant(
         SHRINK,
         "point.arrays.ell[:] *= rho",
         "pass",
         "a dual above the optimum at the next lambda",
-        DENSE,
+        SMALLER,
     ),
     Mutant(
         SHRINK,
         "point.lam *= rho",
         "pass",
         "the next lambda is the last one",
-        DENSE,
+        SMALLER,
     ),
     Mutant(
         WALKING,
         "out[i] = store.ell[i] - weight[i] * score",
         "out[i] = store.ell[i] - score",
         "how far a w serves is misjudged: gaps above eps on a heuristic path",
-        DENSE,
+        SMALLER,
     ),
     Mutant(
         WALKING,

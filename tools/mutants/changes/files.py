@@ -23,7 +23,7 @@ MUTANTS = [
     ),
     Mutant(
         ARCHIVE,
-        "if _digest(header, arrays) != header.get(\"digest\"):",
+        'if _digest(header, arrays) != header.get("digest"):',
         "if False:",
         "a file that was altered is loaded",
         f"{OWN} {STORE}",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         ARCHIVE,
-        "header[\"version\"] > kind.version:",
+        'header["version"] > kind.version:',
         "False:",
         "a file of a later version is misread",
         f"{OWN} {STORE}",
@@ -65,8 +65,8 @@ MUTANTS = [
     ),
     Mutant(
         MODEL,
-        "svm.certificate_ = Certificate(block_gaps=arrays[\"block_gaps\"], **header[\"certificate\"])",
-        "svm.certificate_ = Certificate(block_gaps=arrays[\"block_gaps\"], **header[\"certificate\"] | {\"exact\": True})",
+        'svm.certificate_ = Certificate(block_gaps=arrays["block_gaps"], **header["certificate"])',
+        'svm.certificate_ = Certificate(block_gaps=arrays["block_gaps"], **header["certificate"] | {"exact": True})',
         "an estimate is certified once it was saved",
         f"{STORE} tests/problem/test_inexact_bounds.py",
     ),

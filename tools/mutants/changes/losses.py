@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from tools.mutants.mutant import Mutant
 
-LOSSES, SEQUENCE, PYTHON = "tasks/losses.py", "tasks/sequence_functions.py", "problem/python_task.py"
+LOSSES, SEQUENCE, PYTHON = (
+    "tasks/losses.py",
+    "tasks/sequence_functions.py",
+    "problem/python_task.py",
+)
 BY_HAND = "tests/tasks/test_tasks.py::test_losses_by_hand"
 TASKS = "tests/tasks/test_tasks.py"
-DENSE = "tests/methods/test_dense.py"
+VISITS = "tests/methods/test_dense.py::test_every_visit_is_that_of_the_mathematics"
+DENSE = f"{VISITS}[chain-pairwise-none] {VISITS}[chain-forward-none]"
 
 MUTANTS = [
     Mutant(
@@ -40,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         LOSSES,
-        "compute_class_weight(\"balanced\", classes=present, y=labels)",
+        'compute_class_weight("balanced", classes=present, y=labels)',
         "1.0",
         "balanced weights that are all one",
         f"{TASKS}::test_balanced_class_weight",
@@ -89,8 +94,8 @@ MUTANTS = [
     ),
     Mutant(
         PYTHON,
-        "if not loss >= 0.0 or loss == float(\"inf\"):",
-        "if loss == float(\"inf\"):",
+        'if not loss >= 0.0 or loss == float("inf"):',
+        'if loss == float("inf"):',
         "negative losses of a user's task",
         "tests/problem/test_checks.py tests/test_bad_input.py",
     ),

@@ -95,8 +95,8 @@ MUTANTS = [
     ),
     Mutant(
         RESULT,
-        "return int(np.searchsorted(-ends, -lam, side=\"left\"))",
-        "return int(np.searchsorted(-ends, -lam, side=\"right\"))",
+        'return int(np.searchsorted(-ends, -lam, side="left"))',
+        'return int(np.searchsorted(-ends, -lam, side="right"))',
         "at the end of an interval the next breakpoint's w is given",
         f"{WALKED} {PATHS}",
     ),

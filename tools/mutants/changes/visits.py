@@ -16,6 +16,25 @@ LOOP, ENGINE, CACHE_FILE = (
 )
 FW = "methods/frank_wolfe.py"
 DENSE = "tests/methods/test_dense.py"
+VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
+BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
+AVERAGE = f"{DENSE}::test_the_average_is_that_of_all_iterates"
+BATCH = f"{DENSE}::test_a_batch_is_of_one_w_and_its_steps_are_exact"
+CHAIN = f"{VISITS}[chain-pairwise-cache] {VISITS}[chain-forward-cache]"
+CAPPED = " ".join(
+    f"{VISITS}[{k}-{s}-cap]" for k in ("python", "chain") for s in ("pairwise", "away", "blended")
+)
+BEST = f"{VISITS}[python-best-none] {VISITS}[python-best-cache] {VISITS}[chain-best-cache]"
+AWAYS = f"{VISITS}[python-away-none] {VISITS}[python-away-cache] {VISITS}[chain-away-cache]"
+BLENDED = (
+    f"{VISITS}[python-blended-none] {VISITS}[python-blended-cache] {VISITS}[chain-blended-cap]"
+)
+CORRECTED = " ".join(
+    f"{VISITS}[{name}-corrective-{cache}]"
+    for name in ("python", "chain", "chain-bounded")
+    for cache in ("none", "cache")
+)
+PREDEFINED = f"{VISITS}[python-predefined-none]"
 CACHE = "tests/methods/test_cache.py"
 ROOM = "tests/methods/test_growth.py"
 INVARIANTS = "tests/methods/test_invariants.py"
@@ -26,7 +45,7 @@ MUTANTS = [
         "threshold = max(rule.hit_share * gap, rule.hit_floor)",
         "threshold = min(rule.hit_share * gap, rule.hit_floor)",
         "hits where an oracle call was promised",
-        DENSE,
+        f"{VISITS}[python-pairwise-cache]",
     ),
     Mutant(
         TARGETS,
@@ -40,28 +59,28 @@ MUTANTS = [
         "stored_gap = block.weight * (height - block.score) - ell",
         "stored_gap = height - block.score - ell",
         "the hit rule by another gap",
-        DENSE,
+        f"{VISITS}[python-pairwise-cache]",
     ),
     Mutant(
         TARGETS,
         "low = moved if low == last else low",
         "low = low",
         "the wrong corner loses its weight after one was evicted",
-        DENSE,
+        CAPPED,
     ),
     Mutant(
         TARGETS,
         "moved if top == last else top",
         "top",
         "the wrong corner is taken for the best active one after one was evicted",
-        DENSE,
+        CAPPED,
     ),
     Mutant(
         TARGETS,
         "lists.at[k], lists.size[k] = lists.at[last], lists.size[last]\n    remove_corner",
         "remove_corner",
         "a corner moves along the parts of one that was evicted",
-        DENSE,
+        CAPPED,
     ),
     Mutant(
         TARGETS,
@@ -103,7 +122,7 @@ MUTANTS = [
         "if rule.source == FROM_CACHE_OR_ORACLE and not rule.is_identity:",
         "if False:",
         "the oracle of a cached method is asked at scores of an earlier w",
-        DENSE,
+        CHAIN,
     ),
     Mutant(
         TARGETS,
@@ -117,7 +136,7 @@ MUTANTS = [
         "if rule.source == FROM_BATCH and not rule.is_identity:",
         "if False:",
         "steps of a batch by the scores of another w",
-        DENSE,
+        BATCH,
     ),
     Mutant(
         TARGETS,
@@ -145,7 +164,7 @@ MUTANTS = [
         "away = ell - weight * loss_away",
         "away = weight * loss_away - ell",
         "ell moves the wrong way: a dual above the optimum between certificates",
-        DENSE,
+        AWAYS,
     ),
     Mutant(
         STEPPING,
@@ -159,14 +178,14 @@ MUTANTS = [
         "gamma * slope - gamma * gamma * sqnorm / (2.0 * rule.lam)",
         "gamma * slope - gamma * gamma * sqnorm / rule.lam",
         "the best of three steps is not the best",
-        DENSE,
+        BEST,
     ),
     Mutant(
         STEPPING,
         "kind, row = PAIRWISE, block.top",
         "kind = PAIRWISE",
         "a blended step to another corner than its slope is of",
-        DENSE,
+        BLENDED,
     ),
     Mutant(
         STEPPING,
@@ -180,7 +199,7 @@ MUTANTS = [
         "2.0 * n_blocks / (notes.counts.visits - 1.0 + 2.0 * n_blocks)",
         "2.0 * n_blocks / (notes.counts.visits + 2.0 * n_blocks)",
         "predefined steps that are not those of the theory",
-        DENSE,
+        PREDEFINED,
     ),
     Mutant(
         STEPPING,
@@ -194,21 +213,21 @@ MUTANTS = [
         "visit = counts.visits - 1.0",
         "visit = counts.visits - 0.0",
         "averages with other weights than those of the theory",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         STEPPING,
         "lag_ell[i] += lagging * gamma * ell_change",
         "lag_ell[i] += gamma * ell_change",
         "ell of the average is wrong: a false certificate",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         STEPPING,
         "move_mean(means.lag, means.start[i], direction, size, lagging * gamma)",
         "move_mean(means.lag, means.start[i], direction, size, gamma)",
         "the mean of the average is wrong",
-        DENSE,
+        AVERAGE,
     ),
     Mutant(
         STEPPING,
@@ -222,35 +241,35 @@ MUTANTS = [
         "moved = (part, delta, size, -weight / rule.lam)",
         "moved = (part, delta, size, weight / rule.lam)",
         "w moves the wrong way under bounds",
-        DENSE,
+        BOUNDED,
     ),
     Mutant(
         STEPS,
         "return AWAY if choices.away > choices.forward else FORWARD",
         "return AWAY if choices.away < choices.forward else FORWARD",
         "the worse of two directions",
-        DENSE,
+        AWAYS,
     ),
     Mutant(
         STEPS,
         "is_local = choices.local > 0.0 and choices.local >= choices.forward",
         "is_local = choices.local > 0.0",
         "blended steps that never call in a new corner",
-        DENSE,
+        BLENDED,
     ),
     Mutant(
         STEPS,
         "return AWAY if choices.away_gain > most else kind",
         "return kind",
         "the best of two steps",
-        DENSE,
+        BEST,
     ),
     Mutant(
         LOOP,
         "slope = block.weight * (stock.height[row] - stock.height[block.low])",
         "slope = stock.height[row] - stock.height[block.low]",
         "corrections that gain next to nothing go on",
-        DENSE,
+        CORRECTED,
     ),
     Mutant(
         LOOP,
@@ -285,7 +304,7 @@ MUTANTS = [
         "floor = method.cache.nu * total / self.n_blocks",
         "floor = method.cache.nu * total",
         "the cache is hardly ever hit",
-        DENSE,
+        f"{VISITS}[python-pairwise-cache]",
     ),
     Mutant(
         ENGINE,
