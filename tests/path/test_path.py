@@ -141,7 +141,7 @@ def test_heuristic_path_claims_nothing():
     gaps = [bw.certify(problem, path.state(problem, lam), lam).gap for lam in lams_of(path)]
     assert max(gaps) <= 2 * EPS
     assert np.quantile(gaps, 0.9) <= EPS
-    assert 0.3 * EPS <= np.median(gaps)  # (without solving everything anew)
+    assert np.median(gaps) >= 0.3 * EPS  # (without solving everything anew)
     assert path.breakpoints[-1].passes < exact.breakpoints[-1].passes
 
 
