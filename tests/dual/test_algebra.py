@@ -144,3 +144,40 @@ def test_rounding_of_many_steps_is_taken_out_of_the_weights():
         assert stock.weight[rows].sum() == pytest.approx(1.0, rel=1e-14)
         ell = (stock.weight[rows] * stock.loss[rows]).sum() / 5
         assert engine.point.arrays.ell[i] == pytest.approx(ell, rel=1e-14)
+
+
+def weighted():
+    task, X, Y = enumerated_data()
+    return bw.Problem(task, list(X), list(Y), sample_weight=[1, 2, 1, 0.5, 3])
+
+
+def test_light_corners_are_part_of_a_state():
+    problem = weighted()
+    engine = engine_of(problem, "bcfw+cyclic+pairwise", 0.01)
+    for _ in range(20):
+        engine.advance(5, lambda: True)
+    stock = engine.point.arrays.stock
+    i = int(np.argmax(stock.n_rows))
+    row = stock.start[i]
+    stock.weight[row + 1] += stock.weight[row] - 1e-7
+    stock.weight[row] = 1e-7
+    active = engine.state().active
+    total = np.add.reduceat(active.weight, active.start[:-1])
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+    assert active.weight.min() <= 1e-7
+
+
+@pytest.mark.parametrize("step", ["pairwise", "pairwise+cache", "away"])
+def test_a_state_of_means_is_taken_up_as_it_is(step):
+    """By a method that stores corners: the same point, whose certificate is the same."""
+    problem, lam = weighted(), 0.05
+    state = bw.solve(problem, lam, "bcfw+cyclic", 0.0, max_passes=4).state
+    assert state.active is None
+    engine = engine_of(problem, f"bcfw+cyclic+{step}", lam, state=state)
+    before, after = bw.certify(problem, state, lam), engine.certify()
+    assert after.dual == pytest.approx(before.dual, rel=1e-12)
+    assert after.primal == pytest.approx(before.primal, rel=1e-12)
+    for _ in range(10):
+        engine.advance(5, lambda: True)
+    later = engine.certify()
+    assert later.dual > before.dual

@@ -15,7 +15,7 @@ SMALLER = f"{DENSE}::test_a_smaller_lambda_at_the_same_w"
 BOXES = "tests/methods/test_bounds.py"
 STORED = "tests/methods/test_stored_corners.py"
 CACHE = "tests/methods/test_cache.py"
-ROOM = "tests/methods/test_growth.py"
+ROOM = "tests/methods/test_growth.py::test_corners_larger_than_any_before"
 UNIT = "tests/dual/test_algebra.py"
 
 MUTANTS = [
@@ -136,7 +136,7 @@ MUTANTS = [
         "gamma = newton if low < newton < high else 0.5 * (low + high)",
         "gamma = newton",
         "Newton's method without its bracket may leave the interval",
-        f"{UNIT} {BOXES}",
+        f"{UNIT} {BOXES}::test_exact_search_finds_the_maximum_on_the_line",
     ),
     Mutant(
         SEARCH,
@@ -248,14 +248,14 @@ MUTANTS = [
         "n = meet(truth.part, truth.value, first, n_true, 0.0, look, 0)",
         "n = meet(truth.part, truth.value, first, 0, 0.0, look, 0)",
         "the true parts are not in front, where certificates look for them",
-        f"{DENSE} {STORED}",
+        f"{STORED}::test_corners_make_up_means_ell_and_v",
     ),
     Mutant(
         POINT,
         "oldest = last_visit - PATIENCE * len(self.blocks)",
         "oldest = last_visit - PATIENCE",
         "idle corners are dropped before any pass could use them",
-        f"{STORED} {DENSE}",
+        f"{STORED}::test_what_is_in_use_stays {STORED}::test_the_point_stays_and_what_is_of_no_use_goes",
     ),
     Mutant(
         POINT,
@@ -290,7 +290,7 @@ MUTANTS = [
         "is_active = stock.weight[rows] > 0.0",
         "is_active = stock.weight[rows] > 1e-3",
         "light corners are lost from the state of a result",
-        f"{STORED} {CACHE}",
+        UNIT,
     ),
     Mutant(
         GROWTH,
@@ -304,28 +304,28 @@ MUTANTS = [
         'columns["begin"] = moved(starts(size))',
         'columns["begin"] = moved(stock.begin[rows])',
         "corners that were packed have the codes of others",
-        f"{CACHE} {DENSE}",
+        f"{CACHE}::test_caps_hold_at_every_moment_and_active_corners_stay",
     ),
     Mutant(
         GROWTH,
         'idle = idle[np.argsort(-stock.used_at[rows[idle]], kind="stable")]',
         'idle = idle[np.argsort(stock.used_at[rows[idle]], kind="stable")]',
         "the corners used last are evicted",
-        CACHE,
+        f"{CACHE}::test_the_longest_unused_idle_corners_are_evicted",
     ),
     Mutant(
         GROWTH,
         "if tight > max_bytes:",
         "if False:",
         "more memory than was allowed",
-        CACHE,
+        f"{CACHE}::test_too_few_bytes_for_the_active_sets_end_the_run_with_its_certificate",
     ),
     Mutant(
         GROWTH,
         "loss = np.divide(state.ell, blocks.weight, out=np.zeros(n_blocks), where=blocks.weight > 0)",
         "loss = state.ell",
         "a state of means is taken up with another ell",
-        STORED,
+        UNIT,
     ),
     Mutant(
         SHRINK,
@@ -374,6 +374,6 @@ MUTANTS = [
         "wt = np.clip(v, blocks.lower, blocks.upper) if blocks.is_bounded else v",
         "wt = v",
         "the beginning of a path under bounds is outside of them",
-        "tests/path/test_path.py tests/path/test_random_paths.py",
+        "tests/path/test_path.py::test_sign_constraints",
     ),
 ]

@@ -12,7 +12,6 @@ TREE, ORDERS, LEDGER = (
 PLANES, AUTO = "methods/bcfw/planes.py", "methods/auto.py"
 ADAPTIVE = "tests/methods/test_adaptive_sampling.py"
 OWN = "tests/methods/test_own_samplings.py"
-AVERAGED = "tests/methods/test_averaging_and_samplers.py"
 
 MUTANTS = [
     Mutant(
@@ -55,7 +54,7 @@ MUTANTS = [
         "order = order if self.is_random else np.roll(order, -(n_draws % len(gap)))",
         "order = order",
         "shares of a pass in a fixed order never get to its end",
-        f"{OWN} {AVERAGED} tests/path/test_path.py",
+        "tests/path/test_random_paths.py::test_shares_of_cyclic_passes_reach_every_block",
     ),
     Mutant(
         ORDERS,
@@ -111,7 +110,7 @@ MUTANTS = [
         "sums = np.cumsum(gap) if gap.any() else np.arange(1.0, len(gap) + 1.0)",
         "sums = np.arange(1.0, len(gap) + 1.0)",
         "batches that are drawn uniformly, whatever the gaps",
-        "tests/methods/test_workers.py",
+        "tests/methods/test_workers.py::test_a_batch_draws_blocks_as_often_as_their_gaps_say",
     ),
     Mutant(
         "methods/bcfw/engine.py",

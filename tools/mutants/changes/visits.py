@@ -36,8 +36,7 @@ CORRECTED = " ".join(
 )
 PREDEFINED = f"{VISITS}[python-predefined-none]"
 CACHE = "tests/methods/test_cache.py"
-ROOM = "tests/methods/test_growth.py"
-INVARIANTS = "tests/methods/test_invariants.py"
+ROOM = "tests/methods/test_growth.py::test_corners_larger_than_any_before"
 
 MUTANTS = [
     Mutant(
@@ -52,7 +51,7 @@ MUTANTS = [
         "threshold > 0.0 and stored_gap >= threshold",
         "stored_gap >= threshold",
         "rounding noise passes for a hit, and oracles are no longer called",
-        CACHE,
+        f"{CACHE}::test_a_visit_is_a_hit_exactly_where_the_rule_says",
     ),
     Mutant(
         TARGETS,
@@ -115,7 +114,7 @@ MUTANTS = [
         "outcome, height = LACKS_ROOM if size > room else FOUND, 0.0",
         "outcome, height = FOUND, 0.0",
         "a corner larger than its room is written over its neighbours",
-        f"{ROOM} {INVARIANTS}",
+        ROOM,
     ),
     Mutant(
         TARGETS,
@@ -129,7 +128,7 @@ MUTANTS = [
         "_fill_ones(work.value, n_parts)",
         "pass",
         "corners of a state of means have values of earlier work",
-        "tests/methods/test_stored_corners.py",
+        "tests/methods/test_stored_corners.py::test_a_mixture_has_more_parts_than_any_output tests/dual/test_algebra.py",
     ),
     Mutant(
         TARGETS,
@@ -143,7 +142,7 @@ MUTANTS = [
         "lacks_entries = stock.code.shape[0] - stock.end[0] < code_size",
         "lacks_entries = stock.code.shape[0] - stock.end[0] < 0",
         "codes are written beyond the end of their array",
-        f"{DENSE} {CACHE}",
+        DENSE,
     ),
     Mutant(
         STEPPING,
@@ -206,7 +205,7 @@ MUTANTS = [
         "gamma = min(gamma_max, 2.0",
         "gamma = max(0.0, 2.0",
         "predefined steps of a user's rule beyond the weight there is",
-        "tests/methods/test_own_steps.py tests/methods/test_combinations.py",
+        "tests/methods/test_own_steps.py::test_steps_of_predefined_size_stay_within_the_weights",
     ),
     Mutant(
         STEPPING,
@@ -297,7 +296,7 @@ MUTANTS = [
         "used_at[target.row] = notes.last_visit[i]",
         "pass",
         "corners in use count as unused, and are dropped from the cache",
-        "tests/methods/test_stored_corners.py tests/methods/test_cache.py",
+        "tests/methods/test_stored_corners.py::test_what_is_in_use_stays",
     ),
     Mutant(
         ENGINE,
@@ -311,14 +310,14 @@ MUTANTS = [
         "self.ledger.gap[order] = np.maximum(found.gap, 0.0)",
         "self.ledger.gap[order] = np.abs(found.gap)",
         "estimates of an oracle that lies pass for gaps",
-        "tests/methods/test_workers.py tests/problem/test_inexact_bounds.py",
+        "tests/methods/test_visits_judged.py",
     ),
     Mutant(
         ENGINE,
         "order = np.unique(self._drawn(draws, uniform))",
         "order = self._drawn(draws, uniform)",
         "a block twice in a batch: its second corner is of no oracle call at that w",
-        "tests/methods/test_workers.py",
+        "tests/methods/test_workers.py::test_batches_never_lose_dual_and_end_at_the_optimum",
     ),
     Mutant(
         ENGINE,
@@ -339,7 +338,7 @@ MUTANTS = [
         "slope = certificate.gap - inner(self.blocks.weight, found.answers.slack)",
         "slope = certificate.gap",
         "steps that are too long with an approximate oracle: the dual decreases",
-        "tests/problem/test_inexact_bounds.py",
+        "tests/problem/test_inexact_bounds.py::test_batch_steps_do_not_take_slack_for_slope",
     ),
     Mutant(
         FW,
