@@ -17,6 +17,8 @@ from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import Box, bounded_step, free_step
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
 from dense import enumerated_data
+from plain_tasks import Labels
+from zoo import multiclass_data
 
 
 @pytest.mark.parametrize("kind", [PAIRWISE, AWAY])
@@ -181,3 +183,19 @@ def test_a_state_of_means_is_taken_up_as_it_is(step):
         engine.advance(5, lambda: True)
     later = engine.certify()
     assert later.dual > before.dual
+
+
+def test_a_block_that_has_dropped_its_truth_is_certified_as_any_other():
+    """Certificates look for the true parts in front, also where no stored corner has them."""
+    X, Y = multiclass_data(n=30, n_labels=4)
+    problem = bw.Problem(Labels(4, 4), X, Y)
+    engine = engine_of(problem, "bcfw+cyclic+pairwise", 1e-3)
+    n_dropped = 0
+    for _ in range(12):
+        engine.advance(30, lambda: True)
+        certificate = engine.certify()
+        stock = engine.point.arrays.stock
+        rows = [slice(stock.start[i], stock.start[i] + stock.n_rows[i]) for i in range(30)]
+        n_dropped += sum((stock.loss[own] > 0.0).all() for own in rows)
+        assert certificate.primal == pytest.approx(problem.primal(engine.w, 1e-3), rel=1e-12)
+    assert n_dropped

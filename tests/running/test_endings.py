@@ -153,3 +153,15 @@ def test_the_last_calls_are_kept_for_the_certificate():
         result = bw.solve(problem, LAM, "bcfw+gap", 1e-9, max_oracle_calls=budget, random_state=0)
         assert result.counts.oracle_calls + result.counts.certificate_calls <= budget
         assert np.isfinite(result.certificate.gap)
+
+
+def test_every_target_on_the_way_is_certified():
+    """By a certificate of its own, as soon as the estimates promise it."""
+    method = bw.BCFW(step=bw.Pairwise(), certify_every=10_000)
+    result = bw.solve(
+        problem_of(), LAM, method, 0.01, targets=(0.5, 0.1), random_state=0, max_passes=500
+    )
+    certified = result.trace["gap"][~np.isnan(result.trace["gap"])]
+    assert result.status is bw.Status.CERTIFIED
+    assert ((certified > 0.1) & (certified <= 0.5)).any()
+    assert ((certified > 0.01) & (certified <= 0.1)).any()

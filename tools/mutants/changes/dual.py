@@ -39,6 +39,7 @@ MUTANTS = [
         "weight[row] = 1.0 if row == to else weight[row]",
         "a full step leaves weights of rounding behind",
         UNIT,
+        survives="equivalent: a full step has multiplied the other weights by exactly zero",
     ),
     Mutant(
         DIRECTIONS,
@@ -248,7 +249,7 @@ MUTANTS = [
         "n = meet(truth.part, truth.value, first, n_true, 0.0, look, 0)",
         "n = meet(truth.part, truth.value, first, 0, 0.0, look, 0)",
         "the true parts are not in front, where certificates look for them",
-        f"{STORED}::test_corners_make_up_means_ell_and_v",
+        UNIT,
     ),
     Mutant(
         POINT,

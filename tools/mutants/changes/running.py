@@ -15,7 +15,7 @@ CHECKPOINT, ENGINE, DUAL = (
     "methods/bcfw/engine.py",
     "methods/dual_engine.py",
 )
-STOPPING = "tests/methods/test_stopping.py"
+STOPPING = "tests/methods/test_stopping.py::test_passes_of_auto"
 KEPT = "tests/methods/test_checkpoint.py"
 ENDINGS = "tests/running/test_endings.py"
 RESUMED = (
@@ -80,7 +80,7 @@ MUTANTS = [
         "return max((t for t in self.limits.targets if t < known), default=self.limits.tol)",
         "return self.limits.tol",
         "targets are not certified on the way",
-        "tests/methods/test_stopping.py tests/test_compare.py",
+        ENDINGS,
     ),
     Mutant(
         DRIVER,
@@ -101,14 +101,14 @@ MUTANTS = [
         "left = self.limits.max_oracle_calls - self._calls() - n_blocks",
         "left = self.limits.max_oracle_calls - self._calls()",
         "more oracle calls than were allowed",
-        STOPPING,
+        ENDINGS,
     ),
     Mutant(
         DRIVER,
         "needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh",
         "needed = self.engine.n_blocks",
         "a certificate on the way takes the calls of the last one",
-        STOPPING,
+        ENDINGS,
     ),
     Mutant(
         DRIVER,
@@ -143,7 +143,7 @@ MUTANTS = [
         "max_oracle_calls < n_blocks",
         "max_oracle_calls < 0",
         "a budget too small for the last certificate",
-        STOPPING,
+        "tests/test_bad_input.py",
     ),
     Mutant(
         LIMITS,
