@@ -1,5 +1,6 @@
 """Checkpoints: a run that was killed ends as it would have ended undisturbed, bit by bit."""
 
+import copy
 import itertools
 import json
 import os
@@ -16,12 +17,11 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.base.archive import read_archive, write_archive
 from blockwolfe.base.records import flattened
-from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
-from plain_tasks import Clock, Labels, Timed
+from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data
 
 LAM = 0.05
@@ -201,7 +201,7 @@ def test_a_crash_after_any_pass(problems, method, kind, is_bounded, tmp_path, in
             method,
             checkpoint=checkpoint,
             callbacks=[lambda event, seen=seen: seen.append(event.row.passes)],
-            **options | {"random_state": 99},  # (the seed is in the file)
+            **options | {"random_state": None},  # (the seed is in the file)
         )
         assert_same(content(resumed), expected)
         assert seen == list(range(n_passes, 14))  # only the pass that was under way is repeated
@@ -401,17 +401,13 @@ def test_after_ctrl_c_the_same_call_goes_on(tmp_path):
     assert (np.diff(rest.trace["dual"]) >= -1e-14).all()
 
 
-def test_what_auto_chose_is_kept(tmp_path, monkeypatch):
-    """It chose by the clock: after a crash it must not choose anew, by another clock."""
-    clock = Clock(cost=1.0)
-    monkeypatch.setattr(auto, "time", clock)
-    problem = make_problem("python", False, Timed(3, 4, clock))
+def test_what_auto_chose_is_kept(tmp_path):
+    problem = make_problem("python", False)
     options = {"tol": 1e-6, "max_passes": 12, "random_state": 0}
     options["checkpoint"] = trial(tmp_path / "run.npz")
     whole = bw.solve(problem, LAM, "auto", **options | {"checkpoint": None})
     with pytest.raises(CrashError):
         bw.solve(problem, LAM, "auto", callbacks=[crash_at(5)], **options)
-    clock.cost = 0.0
     resumed = bw.solve(problem, LAM, "auto", **options)
     assert resumed.method.cache is not None
     assert resumed.method == whole.method
@@ -475,6 +471,105 @@ def test_another_lambda_or_method_is_refused(problems, written, lam, method, mes
 def test_other_bounds_are_refused(problems, written):
     with pytest.raises(bw.InputError, match="another bounds"):
         bw.solve(problems["compiled", True], LAM, "bcfw", 0.1, checkpoint=written)
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["lower", "upper"])
+def test_each_side_of_the_bounds_counts(side, tmp_path):
+    X, Y = multiclass_data(n=10)
+    path, sides = tmp_path / "run.npz", []
+    for bound in (0.1, 0.2):
+        pair = [-1.0, 1.0]
+        pair[side] *= bound
+        sides.append(bw.Problem(bw.tasks.Multiclass(bias=False), X, Y, bounds=tuple(pair)))
+    bw.solve(sides[0], LAM, "bcfw", 0.1, checkpoint=path)
+    with pytest.raises(bw.InputError, match="another bounds"):
+        bw.solve(sides[1], LAM, "bcfw", 1e-3, checkpoint=path)
+
+
+def test_another_seed_is_refused(problems, written):
+    problem, before = problems["compiled", False], written.read_bytes()
+    message = r"another seed \(0 there, {} here\).* \(With random_state=None it goes on"
+    for seed, shown in [(1, "1"), (np.random.default_rng(1), "generator [0-9a-f]{8}")]:
+        with pytest.raises(bw.InputError, match=message.replace("{}", shown)):
+            bw.solve(problem, LAM, "bcfw", 0.01, random_state=seed, checkpoint=written)
+    with pytest.raises(bw.InputError, match="another seed"):
+        bw.solve_path(problem, 0.1, 0.1, "bcfw", random_state=1, checkpoint=path_of(written))
+    assert written.read_bytes() == before
+
+
+def path_of(written):
+    """A checkpoint of a path with seed 0, beside that of a run."""
+    path = written.with_name("path.npz")
+    bw.solve_path(
+        make_problem("compiled", False), 0.1, 0.1, "bcfw", random_state=0, checkpoint=path
+    )
+    return path
+
+
+def test_without_a_seed_a_run_goes_on_and_keeps_its_own(problems, written):
+    """The file says the seed that the run began with, whoever went on with it."""
+    problem = problems["compiled", False]
+    options = {"method": "bcfw", "checkpoint": written}
+    further = bw.solve(problem, LAM, tol=1e-3, **options)
+    whole = bw.solve(problem, LAM, "bcfw", 1e-3, random_state=0)
+    assert abs(further.certificate.primal - whole.certificate.primal) <= 1e-3
+    again = bw.solve(problem, LAM, tol=1e-3, random_state=0, **options)
+    assert again.counts == further.counts
+    with pytest.raises(bw.InputError, match="another seed"):
+        bw.solve(problem, LAM, tol=1e-3, random_state=1, **options)
+
+
+def test_a_run_whose_seed_was_drawn_goes_on_without_one(problems, tmp_path, in_memory):
+    problem, path = problems["compiled", False], tmp_path / "run.npz"
+    ended = bw.solve(problem, LAM, "bcfw", 0.1, checkpoint=path)
+    again = bw.solve(problem, LAM, "bcfw", 0.1, checkpoint=path)
+    assert_same(content(again), content(ended))
+    with pytest.raises(bw.InputError, match=r"another seed \(None there, 0 here\)"):
+        bw.solve(problem, LAM, "bcfw", 0.1, random_state=0, checkpoint=path)
+
+
+@pytest.mark.parametrize("make_seed", [np.random.default_rng, np.random.RandomState])
+def test_a_generator_is_known_by_where_it_stands(problems, make_seed, tmp_path):
+    problem, path = problems["compiled", False], tmp_path / "run.npz"
+    first = bw.solve(problem, LAM, "bcfw", 0.1, random_state=make_seed(5), checkpoint=path)
+    again = bw.solve(problem, LAM, "bcfw", 0.1, random_state=make_seed(5), checkpoint=path)
+    assert_same(content(again), content(first))
+    with pytest.raises(bw.InputError, match="another seed"):
+        bw.solve(problem, LAM, "bcfw", 0.1, random_state=make_seed(6), checkpoint=path)
+
+
+def test_a_file_of_a_run_that_had_not_begun_takes_the_seed_of_the_next(problems, written):
+    """It holds nothing to go on from, so that what follows is another run."""
+    header, arrays = read_archive(written, checkpoint.CHECKPOINT)
+    named = {n: v for n, v in header.items() if n not in ("format", "version", "digest")}
+    named["driver"]["has_begun"] = False
+    write_archive(written, checkpoint.CHECKPOINT, named, arrays)
+    problem = problems["compiled", False]
+    bw.solve(problem, LAM, "bcfw", 0.1, checkpoint=written)
+    with pytest.raises(bw.InputError, match=r"another seed \(None there, 0 here\)"):
+        bw.solve(problem, LAM, "bcfw", 0.1, random_state=0, checkpoint=written)
+
+
+def test_another_start_is_refused(problems, tmp_path):
+    problem, path = problems["compiled", False], tmp_path / "run.npz"
+    states = [
+        bw.solve(problem, 2 * LAM, "bcfw+pairwise", 0.0, max_passes=n, random_state=0).last_state
+        for n in (1, 2)
+    ]
+    options = {"tol": 0.1, "random_state": 0, "checkpoint": path}
+    first = bw.solve(problem, LAM, "bcfw", start=states[0], **options)
+    again = bw.solve(problem, LAM, "bcfw", start=copy.deepcopy(states[0]), **options)
+    assert_same(content(again), content(first))
+    with pytest.raises(bw.InputError, match="another start; give another path"):
+        bw.solve(problem, LAM, "bcfw", start=states[1], **options)
+    with pytest.raises(
+        bw.InputError, match=r"another start;.* \(There, a state was given to start"
+    ):
+        bw.solve(problem, LAM, "bcfw", **options)
+    options["checkpoint"] = tmp_path / "cold.npz"
+    bw.solve(problem, LAM, "bcfw", **options)
+    with pytest.raises(bw.InputError, match=r"another start;.* \(There, no state was given"):
+        bw.solve(problem, LAM, "bcfw", start=states[0], **options)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])

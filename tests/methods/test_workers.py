@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.methods.bcfw import batches
 from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.problem.certificate import examine, sweep
 from blockwolfe.problem.state import rebuild_v
@@ -83,10 +84,10 @@ def test_runs_do_not_depend_on_n_jobs(problems, name, method):
 
 
 def test_cheap_compiled_oracles_are_not_called_in_batches(problems, monkeypatch):
-    """The default batch size follows the cost of a call: one below the threshold, more above."""
+    """The default batch size follows the steps of a call: one below the threshold, more above."""
     alone = bw.solve(problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0)
     for expensive, is_alike in ((np.inf, True), (0.0, False)):
-        monkeypatch.setattr(block_engine, "EXPENSIVE_SECONDS", expensive)
+        monkeypatch.setattr(batches, "EXPENSIVE_STEPS", expensive)
         result = bw.solve(
             problems["chain-dense"], LAM, "bcfw", 1e-9, max_passes=25, random_state=0, n_jobs=2
         )

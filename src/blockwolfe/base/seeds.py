@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.digest import digest_of
 from blockwolfe.errors import OptionError
 
-__all__ = ["generator", "plain_state"]
+__all__ = ["generator", "plain_state", "seed_name"]
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -29,6 +31,17 @@ def generator(random_state: Any) -> np.random.Generator:
         raise OptionError(
             f"random_state={random_state!r} must be None, an integer >= 0 or a generator."
         ) from error
+
+
+def seed_name(random_state: Any, rng: np.random.Generator) -> str | None:
+    """What tells a seed, from which `rng` was made, from others; None where none was given.
+
+    >>> seed_name(3, generator(3)), seed_name(None, generator(None))
+    ('3', None)
+    """
+    if random_state is None or isinstance(random_state, numbers.Integral):
+        return None if random_state is None else str(int(random_state))
+    return f"generator {digest_of([plain_state(rng)])[:8]}"
 
 
 def plain_state(rng: np.random.Generator) -> dict[str, Any]:

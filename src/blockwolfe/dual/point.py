@@ -221,6 +221,10 @@ class DualPoint:
         """Rebuild v from the blocks, free of accumulated rounding."""
         self.put(rebuild_v(self.blocks, self.store(), workers))
 
+    def n_stored(self) -> float:
+        """Mean number of stored corners, active or not."""
+        return float(self.arrays.stock.n_rows.mean())
+
     def n_active(self) -> float:
         """Mean size of the active sets."""
         if not self.keeps_corners:

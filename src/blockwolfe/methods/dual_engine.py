@@ -33,10 +33,11 @@ class DualEngine(WalkingEngine):
         self._average_w = self.point.arrays.w
         self._open = np.zeros(self.n_blocks, dtype=np.bool_)  # with a gap at the last certificate
         self._visits_certified = 0
+        self._visits_tidied = -1  # at the last tidying; -1: none since weights were scaled
 
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
-        self.point.tidy(self.ledger.notes.last_visit)
+        self._tidy()
         prepare(self.blocks, self.point.store(), *self.own)
 
     # -- certificates --------------------------------------------------------------------------
@@ -44,7 +45,7 @@ class DualEngine(WalkingEngine):
     def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point, ledger = self.point, self.ledger
-        point.tidy(ledger.notes.last_visit)
+        self._tidy()
         store = point.store(self._n_averaged)
         certificate, v, found = examine(
             self.blocks, store, point.lam, *self.own, keep, self.workers
@@ -59,6 +60,13 @@ class DualEngine(WalkingEngine):
             own = certificate.gap - inner(self.blocks.weight, found.answers.slack)
             ledger.renew_gaps(found.answers.gap, own)
         return self._noted(certificate), found
+
+    def _tidy(self) -> None:
+        """Once after the last visit: a certificate that was interrupted is made from the same."""
+        visits = int(self.ledger.counts.visits)
+        if self._visits_tidied != visits:
+            self.point.tidy(self.ledger.notes.last_visit)
+            self._visits_tidied = visits
 
     def _noted(self, certificate: Certificate) -> Certificate:
         """A certificate that was just made, as what it is worth."""
@@ -153,6 +161,7 @@ class DualEngine(WalkingEngine):
         max_corners = cache.max_corners if cache else None
         shrink(self.point, rho, max_corners, cache.max_bytes if cache else None)
         self.ledger.renew_gaps(gap, float(gap.sum()))
+        self._visits_tidied = -1
 
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """Begin where all weight is on the outputs of largest loss."""
@@ -166,6 +175,7 @@ class DualEngine(WalkingEngine):
         blocks, point, counts = self.blocks, self.point, self.ledger.counts
         w, store = np.zeros(blocks.n_features), initial_state(blocks).store()
         found = sweep(blocks, store, w, *self.own, keep=True, workers=self.workers)
+        self.has_largest_losses = found.is_exact or not blocks.bounds_error
         state = state_of_corners(blocks, found.answers)
         self.point = DualPoint(blocks, state, point.lam, point.has_average, point.keeps_corners)
         counts.visits += self.n_blocks
@@ -182,6 +192,7 @@ class DualEngine(WalkingEngine):
             "average_w": self._average_w,
             "open": self._open,
             "visits_certified": self._visits_certified,
+            "visits_tidied": self._visits_tidied,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -191,6 +202,7 @@ class DualEngine(WalkingEngine):
         self.certificate_calls = int(saved["certificate_calls"])
         self._average_w, self._open = saved["average_w"], saved["open"]
         self._visits_certified = int(saved["visits_certified"])
+        self._visits_tidied = int(saved["visits_tidied"])
 
 
 def _inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:

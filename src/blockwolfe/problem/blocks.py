@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
+from blockwolfe.problem.identity import Identity, identify
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
 from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks
@@ -55,17 +55,24 @@ class Blocks(TaskBlocks):
     is_compiled: bool
     is_exact: bool
     true_corners: Corners
+    package: str = ""  # the package that the task's class is from
     lower: np.ndarray = field(default_factory=lambda: np.zeros(0))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
-    def fingerprint(self) -> str:
+    def identity(self) -> Identity:
         """Tells problems apart, so that a dual state is not taken for another problem's."""
-        digest = hashlib.blake2b(f"{self.n_features} weights".encode(), digest_size=16)
-        for array in (self.weight, *self.truth, *self.identity):
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        kind = (self.n_features, self.is_exact, self.bounds_error)
+        shared: dict[str, Any] = {
+            "sample weights": [self.weight],
+            "true features": [kind, self.truth],
+        }
+        return identify(shared | self.reads, self.package)
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity in a few words."""
+        return self.identity.fingerprint
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -93,6 +100,7 @@ class Blocks(TaskBlocks):
             true_codes=Codes(*_first(self.true_codes, n_blocks)),
             true_corners=Corners(*_first(self.true_corners, n_blocks)),
             weight=self.weight[:n_blocks],
+            column_norm=self.column_norm[:n_blocks],
         )
 
     def scratch(self) -> Any:
@@ -144,12 +152,17 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
     if is_compiled:
         given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made)}
     given["truth"] = _merged(made.truth, made.n_parts)
+    given["reads"] = made.reads or {
+        "oracle": [made.features, made.oracles],
+        "data": [made.data],
+    }
     return Blocks(
         **given,
         weight=weight,
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
         true_corners=made.truth,
+        package=type(task).__module__.partition(".")[0],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,17 +50,22 @@ class HeldOut:
         return float(task_losses(self.task, self.Y, predict(self.task, self.X, w)).mean())
 
 
-def probe_oracle(blocks: Blocks, n_probes: int = 3) -> None:
+def probe_oracle(blocks: Blocks, n_probes: int = 3) -> float:
     """Call a foreign oracle on a few blocks at a random w, so that a wrong one fails at once.
 
-    A sweep raises when an output is worse than the truth; at w = 0 that cannot show.
+    A sweep raises when an output is worse than the truth; at w = 0 that cannot show. Returns the
+    seconds of a call, without those of the first calls; NaN for an oracle that is not probed.
     """
     is_foreign = not blocks.is_compiled or isinstance(blocks.data, OracleData)
+    seconds = float("nan")
     if not is_foreign:
-        return
+        return seconds
     few = blocks.first(min(n_probes, len(blocks)))
     w = np.random.default_rng(0).normal(size=blocks.n_features)
     for drawn in (w, -w):
         # beyond the bounds an oracle owes nothing, and w never gets there
         probe = np.clip(drawn, blocks.lower, blocks.upper) if blocks.is_bounded else drawn
+        began = time.perf_counter()
         sweep(few, initial_state(few).store(), probe, *few.own())
+        seconds = (time.perf_counter() - began) / len(few)
+    return seconds

@@ -6,7 +6,6 @@ its bound is above the score of its own output; `certificate` adds that to hinge
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +13,12 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OracleError
+from blockwolfe.problem.identity import Examples
+from blockwolfe.problem.rounding import ROUNDING
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
 from blockwolfe.tasks.reading.vectors import sparse_features
 
 __all__ = ["PythonOracle", "PythonScratch", "bounds_error"]
-
-
-N_SAMPLED = 20
-
-# How far a bound may be below the score that it bounds, relative to both: rounding.
-BOUND_ROUNDING = 1e-9
 
 
 def bounds_error(task: Any) -> bool:
@@ -59,17 +54,13 @@ class PythonOracle:
             true_codes=Codes(*self.truth),
             is_identity=True,
             bounds_error=self.bounds_error,
-            identity=(self.sample_losses(),),
+            reads=self.reads(),
         )
 
-    def sample_losses(self) -> np.ndarray:
-        """Losses between some true outputs: they tell a task with another loss from this one."""
-        losses = np.full(min(N_SAMPLED, len(self.Y) - 1), np.nan)
-        for i in range(len(losses)):
-            # two outputs need not be comparable, and a task may object in any way
-            with contextlib.suppress(Exception):
-                losses[i] = float(self.task.loss(self.Y[i], self.Y[-1 - i]))
-        return losses
+    def reads(self) -> dict[str, Any]:
+        """Everything that the task's methods may look at."""
+        n = len(self.corner_size)
+        return {"task": [self.task], "X": Examples(self.X, n), "Y": Examples(self.Y, n)}
 
     def _find_size(self) -> int:
         declared = getattr(self.task, "n_features", None)
@@ -148,11 +139,15 @@ class PythonOracle:
             )
         return y, upper
 
-    def slack(self, i: int, upper: float, score: float) -> float:
-        """How far a bound is above its own output's L + <w, phi>; refused when it is below."""
+    def slack(self, i: int, upper: float, loss: float, terms: np.ndarray) -> float:
+        """How far a bound is above its own output's L + <w, phi>; refused when it is below.
+
+        `terms` are the products of which <w, phi> is the sum.
+        """
         if not self.bounds_error:
             return 0.0
-        if upper < score - BOUND_ROUNDING * (1.0 + abs(score) + abs(upper)):
+        score = loss + float(terms.sum())
+        if upper < score - ROUNDING * (abs(upper) + loss + float(np.abs(terms).sum())):
             raise OracleError(
                 f"augmented_decode_bound() for example {i} gave the bound {upper:.6g}, but its own "
                 f"output scores {score:.6g}; a bound is at least every L(y, .) + <w, phi(x, .)>."
@@ -202,7 +197,7 @@ def _maximize(
         data.grow(len(index))
         scratch.put_answers(theta, [i], [answer])
     loss = data.loss(i, y)
-    return len(index), loss, data.slack(i, upper, loss + float(np.dot(theta[index], values)))
+    return len(index), loss, data.slack(i, upper, loss, theta[index] * values)
 
 
 def _unpack(data: PythonOracle, i: int, code: np.ndarray, size: int, part: np.ndarray) -> int:

@@ -27,6 +27,7 @@ from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.identity import differences
 from blockwolfe.problem.workers import Span, Workers, cut
 from blockwolfe.tasks.base import Corners
 
@@ -76,7 +77,7 @@ class State:
     mean: np.ndarray
     ell: np.ndarray
     v: np.ndarray
-    fingerprint: str  # of the problem it belongs to
+    fingerprint: str  # of the problem it belongs to (see `identity`)
     active: ActiveSet | None = None  # the corners, where the method kept them
 
     def __len__(self) -> int:
@@ -124,9 +125,12 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
             f"{name} is a {type(state).__name__}, not a State; pass result.last_state of a solve."
         )
     if state.fingerprint != blocks.fingerprint:
+        others = differences(state.fingerprint, blocks.fingerprint)
+        explained = blocks.identity.explained()
+        only = f" ({explained}, so only this very Problem's are taken.)" if explained else ""
         raise InputError(
-            f"{name} does not belong to this problem: it was made with other data, labels, costs "
-            "or sample weights. Pass a state that was solved on the same Problem."
+            f"{name} does not belong to this problem: it was made with other {others}.{only} Pass "
+            "a state that was solved on the same Problem."
         )
     return state
 

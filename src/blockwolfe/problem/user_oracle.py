@@ -61,10 +61,7 @@ def blocks_of_oracle(made: CompiledOracle, oracle: PythonOracle) -> TaskBlocks:
         truth=oracle.truth,
         true_codes=Codes(*oracle.truth),
         is_identity=True,
-        identity=(
-            oracle.sample_losses(),
-            *(part for part in made.data if isinstance(part, np.ndarray)),
-        ),
+        reads={"oracle": [made.function], "data": [made.data]},
     )
 
 

@@ -23,6 +23,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from blockwolfe.base.checks import is_integer
 from blockwolfe.errors import OptionError
 from blockwolfe.problem.blocks import Blocks, SweepWork
+from blockwolfe.problem.pace import SLICE_SECONDS, Pace
 from blockwolfe.problem.python_task import PythonOracle
 
 __all__ = ["Workers", "check_n_jobs", "cut"]
@@ -32,6 +33,8 @@ Span = tuple[int, int]
 # Pieces per process: some, to even out unequal blocks. A thread gets one: each is a call from
 # Python, for which threads wait for each other (1.6 times faster with two pieces, 1.75 with one).
 PIECES = 2
+# Aim of one slice of calls in processes: each is sent w anew.
+PROCESS_SECONDS = 1.0
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -50,6 +53,8 @@ class Workers:
         self.blocks, self.n_jobs = blocks, n_jobs
         self.has_threads = blocks.is_compiled and n_jobs > 1
         self._has_processes = isinstance(blocks.data, PythonOracle) and n_jobs > 1
+        seconds = PROCESS_SECONDS if self._has_processes else SLICE_SECONDS
+        self.pace = Pace(n_jobs, seconds)  # of sweeps over the blocks
         self._executor: Executor | None = None
         self._own: list[tuple[SweepWork, Any]] = []  # of each thread
 
@@ -88,15 +93,16 @@ class Workers:
             wait(futures)  # after Ctrl-C too: their scratch is handed out again
         return results
 
-    def run(self, n_positions: int, fill: Callable[[Span, SweepWork, Any], int]) -> int:
-        """`fill` over all positions, in threads.
+    def run(self, span: Span, fill: Callable[[Span, SweepWork, Any], int]) -> int:
+        """`fill` over the positions of a span, in threads.
 
-        Returns the first position at which one of them stopped early, or `n_positions`.
+        Returns the first position at which one of them stopped early, or the end.
         """
-        spans = cut(n_positions, self.n_jobs)
+        begin, end = span
+        spans = [(begin + a, begin + b) for a, b in cut(end - begin, self.n_jobs)]
         stops = self.map(fill, spans)
-        early = [at for at, span in zip(stops, spans, strict=True) if at < span[1]]
-        return min(early, default=n_positions)
+        early = [at for at, part in zip(stops, spans, strict=True) if at < part[1]]
+        return min(early, default=end)
 
     def prefetch(self, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
         """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers."""

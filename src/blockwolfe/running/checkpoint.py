@@ -17,6 +17,7 @@ from blockwolfe.base.files import check_folder
 from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.identity import differences
 
 __all__ = [
     "Checkpoint",
@@ -28,8 +29,10 @@ __all__ = [
 ]
 
 # Version 2: an engine saves its point with the rest, and a path can be saved at any moment.
-CHECKPOINT = Kind("blockwolfe-checkpoint", 2, "checkpoint")
+# Version 3: the identity knows the seed, the start, and all that the oracles read.
+CHECKPOINT = Kind("blockwolfe-checkpoint", 3, "checkpoint")
 
+_DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
 _ARRAY = "array of the file"  # in the header, before the name of an array
 
 
@@ -39,7 +42,8 @@ class Checkpoint:
 
     The file is replaced in one step, so a run killed at any moment leaves a whole one. The same
     call of `solve` then goes on from it, and ends as the run would have ended undisturbed. A file
-    of another problem, lambda, bounds or method is refused.
+    of another problem, lambda, bounds, method, `start` or seed is refused; without a seed
+    (`random_state=None`) the run goes on whatever its seed was.
 
     >>> Checkpoint("run.npz").every
     60.0
@@ -71,8 +75,14 @@ def checked_checkpoint(checkpoint: Any) -> Checkpoint | None:
 class Saved:
     """What a checkpoint file held."""
 
+    identity: dict[str, Any]
     driver: dict[str, Any]
     engine: dict[str, Any]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is anything to go on from."""
+        return bool(self.driver["has_begun"])
 
 
 class Writer:
@@ -124,7 +134,8 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
     header, arrays = read_archive(Path(settings.path), CHECKPOINT)
     _check_version(settings.path, header["version"])
     _check_identity(settings.path, header["identity"], identity)
-    return Saved(_unpacked(header["driver"], arrays), _unpacked(header["engine"], arrays))
+    parts = (_unpacked(header[name], arrays) for name in ("identity", "driver", "engine"))
+    return Saved(*parts)
 
 
 def _check_version(path: Any, version: int) -> None:
@@ -139,12 +150,20 @@ def _check_version(path: Any, version: int) -> None:
 def _check_identity(path: Any, there: dict[str, Any], here: dict[str, Any]) -> None:
     for name in there | here:
         found, wanted = there.get(name), here.get(name)
-        if found != wanted:
-            shown = "" if name in ("problem", "bounds") else f" ({found} there, {wanted} here)"
+        if found != wanted and not (name == "seed" and wanted is None):
+            shown = "" if name in _DIGESTS else f" ({found} there, {wanted} here)"
             raise InputError(
                 f"checkpoint: {path} was written by a run with another {name}{shown}; "
-                "give another path, or remove the file to begin anew."
+                f"give another path, or remove the file to begin anew.{_hint(name, found, wanted)}"
             )
+
+
+def _hint(name: str, found: Any, wanted: Any) -> str:
+    if name == "problem":
+        return f" (They differ in: {differences(found, wanted)}.)"
+    if name == "start" and None in (found, wanted):
+        return f" (There, {'no' if found is None else 'a'} state was given to start from.)"
+    return " (With random_state=None it goes on whatever its seed.)" if name == "seed" else ""
 
 
 def _packed(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.seeds import generator
+from blockwolfe.base.digest import digest_of
+from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
+from blockwolfe.problem.identity import Identity
+from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.problem import Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
@@ -24,6 +27,7 @@ from blockwolfe.running.checkpoint import (
     identity_of,
     read_checkpoint,
 )
+from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
 from blockwolfe.running.events import Callback, checked_callbacks
 from blockwolfe.running.goals import Goal, Outcome
@@ -70,6 +74,16 @@ def checked_held_out(problem: Problem, held_out: Any) -> HeldOut | None:
     return evaluate
 
 
+def _check_known(identity: Identity) -> None:
+    """Refuse to write what nothing could show to be of the same problem later."""
+    if identity.obstacles:
+        raise InputError(
+            f"checkpoint: no later run could be known to be of the same problem, because "
+            f"{identity.explained()}. Leave out of the task's __getstate__ what its methods do "
+            "without, or give no checkpoint."
+        )
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run is made of, whatever its goal; checked."""
@@ -79,6 +93,7 @@ class Plan:
     limits: Limits
     callbacks: tuple[Callback, ...]
     rng: np.random.Generator
+    seed: str | None  # what was given to draw from; None where nothing was
     n_jobs: int
     start: State | None
     keeping: Checkpoint | None
@@ -98,15 +113,19 @@ class Plan:
     ) -> Plan:
         """Refuse what makes no sense."""
         method.check_blocks(problem.blocks)
+        keeping, rng = checked_checkpoint(checkpoint), generator(random_state)
+        if keeping is not None:
+            _check_known(problem.blocks.identity)
         return cls(
             problem,
             method,
             limits,
             checked_callbacks(callbacks),
-            generator(random_state),
+            rng,
+            seed_name(random_state, rng),
             check_n_jobs(n_jobs),
             None if start is None else check_state(problem.blocks, start),
-            checked_checkpoint(checkpoint),
+            keeping,
         )
 
     def carry_out(
@@ -122,27 +141,36 @@ class Plan:
         `identity` is what must be the same for a checkpoint to be of this run, beside the problem
         and the method.
         """
-        identity = identity_of(self.problem.blocks, None, self.method) | identity
+        clock = Clock()
+        identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
+        if saved is not None and saved.has_begun:
+            identity = saved.identity  # (with its seed, where none is asked for)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
-        with shown(line, verbose) as lines, self._at_work(lam) as engine:
+        with shown(line, verbose) as lines, self._at_work(lam) as (engine, pace):
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
-            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer)
+            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
+            pace.look_up = driver.budget.look_up
             if saved is not None:
                 driver.restore(saved)
             return driver.run()
 
+    def _begun(self) -> dict[str, Any]:
+        """What else a run begins with."""
+        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+
     @contextmanager
-    def _at_work(self, lam: float) -> Iterator[Engine]:
-        """The engine, with its workers."""
+    def _at_work(self, lam: float) -> Iterator[tuple[Engine, Pace]]:
+        """The engine, with its workers, and the pace of its sweeps."""
         problem, blocks = self.problem, self.problem.blocks
         with Workers(blocks, self.n_jobs) as workers:
-            probe_oracle(blocks)
+            seconds = probe_oracle(blocks)
             state = problem.initial_state() if self.start is None else self.start
-            yield self.method.start(Setup(blocks, state, lam, self.rng, workers))
+            setup = Setup(blocks, state, lam, self.rng, workers, seconds)
+            yield self.method.start(setup), workers.pace
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -162,7 +162,13 @@ class TaskBlocks:
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
     bounds_error: bool = False  # whether its oracle is approximate and returns a slack
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
-    identity: tuple[np.ndarray, ...] = ()  # arrays that tell this training set from another
+    # What its oracles read, where that is not `data`: lists of values by name.
+    reads: dict[str, Any] = field(default_factory=dict)
+    # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
+    # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
+    n_steps: float = 2e4
+    # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
+    column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.base.ragged import offsets
-from blockwolfe.features.columns import Columns, add_parts
+from blockwolfe.features.columns import Columns, add_parts, column_norms
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
@@ -24,6 +24,9 @@ from blockwolfe.tasks.pieces import maximize_signature
 from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
+
+# About how many steps an oracle call takes for each part that there is.
+STEPS_PER_PART = 50.0
 
 
 class GraphInput(NamedTuple):
@@ -201,17 +204,8 @@ class PartTask(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
-            identity=(
-                *given.node,
-                *given.edge,
-                given.ends,
-                given.size,
-                *costs,
-                given.forbidden,
-                given.required,
-                np.array(data.options),
-                np.array(self.layout_),
-            ),
+            n_steps=STEPS_PER_PART * float(given.n_parts(self.layout_).mean()),
+            column_norm=column_norms(data.columns),
         )
 
     # -- prediction and loss -------------------------------------------------------------

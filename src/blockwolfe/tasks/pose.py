@@ -25,6 +25,9 @@ from blockwolfe.tasks.reading.inputs import LARGEST_FEATURE, checked_w
 
 __all__ = ["Pose"]
 
+# About how many steps an oracle call takes for each value of its maps.
+STEPS_PER_VALUE = 50.0
+
 
 class Pose(Learned, BaseEstimator):
     """Positions of joints on a pixel grid, connected by a tree of arcs that act like springs.
@@ -265,13 +268,7 @@ class Pose(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_identity=True,
-            identity=(
-                data.maps,
-                data.shape,
-                data.truth,
-                data.anchor,
-                np.array([data.unit, data.scale]),
-            ),
+            n_steps=STEPS_PER_VALUE * data.maps.size / n,
         )
 
     def _phi(self, data: PoseData, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, Tokens, gram_matrices
+from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -129,6 +129,10 @@ class SequenceTask(Learned, BaseEstimator):
         plain, arrays = super().packed()
         return plain | {"layout_": list(self.layout_)}, arrays
 
+    def __getstate__(self) -> Any:
+        """Without what `fit` has read for `compiled`."""
+        return super().__getstate__() | {"_prepared": (None, None)}
+
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
@@ -171,15 +175,9 @@ class SequenceTask(Learned, BaseEstimator):
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
             is_coded=True,
             is_unit=True,
+            n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
-            identity=(
-                *data.tokens,
-                data.labels,
-                data.cost,
-                data.scale,
-                data.allowed,
-                np.array(data.layout),
-            ),
+            column_norm=column_norms(data.tokens, data.layout),
         )
 
     def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
@@ -272,6 +270,13 @@ def _n_parts(data: SequenceData) -> int:
     n_labels = data.layout.n_labels
     longest = int(np.diff(data.tokens.offset).max())
     return longest * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0)
+
+
+def _n_steps(data: SequenceData) -> float:
+    """Of a mean oracle call: a product per feature and label, a sum per pair of labels."""
+    n_labels, n_positions = data.layout.n_labels, len(data.labels)
+    n_pairs = n_positions * (n_labels if data.layout.transition >= 0 else 1)
+    return n_labels * (len(data.tokens.values) + n_pairs) / (len(data.tokens.offset) - 1)
 
 
 def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:

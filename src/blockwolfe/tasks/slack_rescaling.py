@@ -23,6 +23,7 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
+from blockwolfe.features.columns import column_norms
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -208,7 +209,8 @@ class SlackRescaling(Learned, BaseEstimator):
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
-            identity=(*rows, data.cost),
+            n_steps=(len(rows.values) + int(length.sum())) / n,
+            column_norm=column_norms(data.columns),
         )
 
     def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
