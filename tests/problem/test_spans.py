@@ -29,6 +29,8 @@ def test_results_are_in_the_order_of_their_spans(workers):
 
 def test_the_first_position_that_stopped_is_told(workers):
     """What lies behind it has no answers yet, whatever other threads have done."""
-    assert workers.run(30, lambda span, *_: span[1]) == 30
-    assert workers.run(30, lambda span, *_: span[0] + 2) == 2
-    assert workers.run(30, lambda span, *_: span[1] if span[0] < 10 else span[0] + 3) == 13
+    assert workers.run((0, 30), lambda span, *_: span[1]) == 30
+    assert workers.run((0, 30), lambda span, *_: span[0] + 2) == 2
+    assert workers.run((0, 30), lambda span, *_: span[1] if span[0] < 10 else span[0] + 3) == 13
+    assert workers.run((10, 40), lambda span, *_: span[0] + 2) == 12
+    assert workers.run((10, 40), lambda span, *_: span[1]) == 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools.mutants.mutant import Mutant
 
 FILE, STATE, BOUNDS = "problem/certificate.py", "problem/state.py", "problem/bounds.py"
+RECORD, ROUNDED = "problem/certificate_record.py", "problem/rounding.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
 BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
@@ -86,11 +87,53 @@ MUTANTS = [
         WEAK,
     ),
     Mutant(
-        FILE,
+        RECORD,
         'return replace(self, exact=False, slack=float("nan"))',
         "return replace(self, exact=False)",
         "an estimate with a slack passes for a bound",
         JUDGED,
+    ),
+    Mutant(
+        RECORD,
+        "return self.gap <= tol and self.resolution <= tol",
+        "return self.gap <= 2 * tol and self.resolution <= tol",
+        "CERTIFIED at twice the tolerance",
+        "tests/running/test_endings.py",
+    ),
+    Mutant(
+        RECORD,
+        "return self.gap <= tol and self.resolution <= tol",
+        "return self.gap <= tol",
+        "CERTIFIED where rounding is larger than the tolerance",
+        "tests/problem/test_rounding.py::test_a_gap_below_zero_is_rounding_or_a_fault tests/running/test_endings.py",
+    ),
+    Mutant(
+        FILE,
+        "if certificate.gap < -allowance:",
+        "if False:",
+        "a primal below its dual passes for rounding",
+        "tests/problem/test_rounding.py::test_a_gap_below_zero_is_rounding_or_a_fault",
+    ),
+    Mutant(
+        FILE,
+        "is_valid and not (slack > tolerance).any())",
+        "is_valid)",
+        "bounds pass for exact answers",
+        WEAK,
+    ),
+    Mutant(
+        ROUNDED,
+        "return np.asarray(loss + norm(w) * reach)",
+        "return np.asarray(loss + 0.0 * reach)",
+        "features that cancel make a valid oracle a wrong one",
+        "tests/problem/test_rounding.py",
+    ),
+    Mutant(
+        ROUNDED,
+        "return UNITS * terms + noise * noise / lam",
+        "return UNITS * terms",
+        "a resolution far below the error",
+        "tests/problem/test_rounding.py",
     ),
     Mutant(
         STATE,

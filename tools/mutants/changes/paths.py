@@ -46,8 +46,8 @@ MUTANTS = [
     ),
     Mutant(
         WALK,
-        "return driver.current is not None and driver.current.gap <= driver.limits.tol",
-        "return driver.current is not None and driver.current.gap <= self.path.eps",
+        "return driver.current is not None and driver.current.reaches(driver.limits.tol)",
+        "return driver.current is not None and driver.current.reaches(self.path.eps)",
         "breakpoints that are not solved to kappa eps leave no room for a step",
         WALKED,
     ),

@@ -272,8 +272,8 @@ MUTANTS = [
     ),
     Mutant(
         LOOP,
-        "if gap < -ROUNDING * weight * terms:",
-        "if gap < -1e9 * weight * terms:",
+        "counts.violations += gap < -ROUNDING * (weight[i] * terms + ell)",
+        "pass",
         "an oracle caught being worse than a known output still certifies",
         "tests/methods/test_visits_judged.py",
     ),

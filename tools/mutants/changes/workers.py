@@ -19,8 +19,8 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "return min(early, default=n_positions)",
-        "return max(early, default=n_positions)",
+        "return min(early, default=end)",
+        "return max(early, default=end)",
         "blocks without an answer keep their zeros: a false certificate",
         CUT,
     ),
