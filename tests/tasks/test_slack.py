@@ -1,5 +1,8 @@
 """Slack rescaling: the optimum of the rescaled program, and margin rescaling where they agree."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -145,3 +148,34 @@ def test_examples_are_counted_as_elsewhere():
     assert task.n_features == 12
     with pytest.raises(bw.InputError, match="3 examples and Y has 2"):
         bw.tasks.SlackRescaling(Listed(3, 4)).fit(np.eye(3), [0, 1])
+
+
+def exact_primal(X, Y, w, lam):
+    """P(w) of slack rescaling over chains of two labels with emissions alone, in fractions."""
+    w, total = [Fraction(x) for x in w], Fraction(0)
+    for x, y in zip(X, Y, strict=True):
+
+        def score(z, x=x):
+            pairs = itertools.product(range(len(z)), range(x.shape[1]))
+            return sum(w[2 * f + z[t]] * Fraction(x[t, f]) for t, f in pairs)
+
+        hinges = []
+        for z in itertools.product(range(2), repeat=len(y)):
+            loss = Fraction(sum(a != b for a, b in zip(y.tolist(), z, strict=True)), len(y))
+            hinges.append(loss * (1 - score(y.tolist()) + score(z)))
+        total += max(hinges) / len(X)
+    return Fraction(lam) / 2 * sum(a * a for a in w) + total
+
+
+def test_resolution_counts_terms_that_cancel_in_psi():
+    """Rows are differences of features: they have the rounding errors of what they are made of."""
+    rng = np.random.default_rng(1)
+    X = [rng.normal(size=(4, 2)) + 1e8 for _ in range(3)]
+    Y = [np.array([0, 1, 0, 1]), np.array([1, 1, 0, 0]), np.array([1, 0, 0, 1])]
+    groups = dict.fromkeys(["transition", "first", "last", "bias"], False)
+    task = bw.tasks.SlackRescaling(bw.tasks.Chain(2, task_loss="hamming", **groups))
+    result = bw.solve(bw.Problem(task, X, Y), 0.01, "bcfw", max_passes=20, random_state=0)
+    certificate = result.certificate
+    error = abs(float(Fraction(certificate.primal) - exact_primal(X, Y, result.w, 0.01)))
+    assert error > 1e-12  # (so large that the sizes of the rows themselves would not do)
+    assert error <= certificate.resolution
