@@ -1,6 +1,5 @@
 """Slack rescaling: the optimum of the rescaled program, and margin rescaling where they agree."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -150,32 +149,34 @@ def test_examples_are_counted_as_elsewhere():
         bw.tasks.SlackRescaling(Listed(3, 4)).fit(np.eye(3), [0, 1])
 
 
+ARCS = [(head, child) for child in (1, 2, 3) for head in range(4) if head != child]
+
+
 def exact_primal(X, Y, w, lam):
-    """P(w) of slack rescaling over chains of two labels with emissions alone, in fractions."""
-    w, total = [Fraction(x) for x in w], Fraction(0)
+    """P(w) of slack rescaling over trees of three words, in fractions."""
+    task, total = bw.tasks.SpanningTree().fit(X, Y), Fraction(0)
     for x, y in zip(X, Y, strict=True):
 
-        def score(z, x=x):
-            pairs = itertools.product(range(len(z)), range(x.shape[1]))
-            return sum(w[2 * f + z[t]] * Fraction(x[t, f]) for t, f in pairs)
+        def score(heads, x=x):
+            rows = [x.features[ARCS.index((head, c))] for c, head in enumerate(heads, start=1)]
+            phi = [sum(Fraction(row[f]) for row in rows) for f in range(len(w))]
+            return sum(Fraction(a) * b for a, b in zip(w, phi, strict=True))
 
-        hinges = []
-        for z in itertools.product(range(2), repeat=len(y)):
-            loss = Fraction(sum(a != b for a, b in zip(y.tolist(), z, strict=True)), len(y))
-            hinges.append(loss * (1 - score(y.tolist()) + score(z)))
-        total += max(hinges) / len(X)
-    return Fraction(lam) / 2 * sum(a * a for a in w) + total
+        def hinge(heads, y=y, score=score):
+            loss = Fraction(sum(a != b for a, b in zip(y, heads, strict=True)), len(y))
+            return loss * (1 - score(y) + score(heads))
+
+        total += max(hinge(heads.tolist()) for heads in task.outputs(x)) / len(X)
+    return Fraction(lam) / 2 * sum(Fraction(a) ** 2 for a in w) + total
 
 
 def test_resolution_counts_terms_that_cancel_in_psi():
-    """Rows are differences of features: they have the rounding errors of what they are made of."""
+    """Rows are small differences of sums of large features, and have the errors of these."""
     rng = np.random.default_rng(1)
-    X = [rng.normal(size=(4, 2)) + 1e8 for _ in range(3)]
-    Y = [np.array([0, 1, 0, 1]), np.array([1, 1, 0, 0]), np.array([1, 0, 0, 1])]
-    groups = dict.fromkeys(["transition", "first", "last", "bias"], False)
-    task = bw.tasks.SlackRescaling(bw.tasks.Chain(2, task_loss="hamming", **groups))
-    result = bw.solve(bw.Problem(task, X, Y), 0.01, "bcfw", max_passes=20, random_state=0)
-    certificate = result.certificate
-    error = abs(float(Fraction(certificate.primal) - exact_primal(X, Y, result.w, 0.01)))
-    assert error > 1e-12  # (so large that the sizes of the rows themselves would not do)
-    assert error <= certificate.resolution
+    X = [bw.tasks.Arcs(rng.normal(size=(9, 2)) + 1e8, ARCS, 3) for _ in range(3)]
+    Y = [[0, 1, 2], [2, 0, 2], [3, 1, 0]]
+    problem = bw.Problem(bw.tasks.SlackRescaling(bw.tasks.SpanningTree()), X, Y)
+    result = bw.solve(problem, 0.01, "bcfw", max_passes=20, random_state=0)
+    exact, certificate = exact_primal(X, Y, result.w, 0.01), result.certificate
+    error = abs(float(Fraction(certificate.primal) - exact))
+    assert 1e-12 < error <= certificate.resolution
