@@ -6,6 +6,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.running.stalling import Mark
+from plain_tasks import Labels
 
 EVERY = 10.0
 
@@ -86,6 +87,17 @@ def test_a_stalled_run_does_not_move_on(seed, method):
     now, before = again.certificate, first.certificate
     assert now.dual <= before.dual + before.resolution
     assert now.gap >= 0.5 * before.gap or before.gap <= before.resolution
+
+
+def test_the_checkpoint_of_a_stalled_run_is_of_one_that_has_ended(tmp_path):
+    """A run that is killed after its last write ends, called again, as it would have ended."""
+    X, Y = np.eye(3), [0, 1, 2]
+    problem = bw.Problem(Labels(3, 3), X, Y)
+    settings = {"tol": 0.0, "random_state": 0, "checkpoint": tmp_path / "run.npz"}
+    first, again = (bw.solve(problem, 0.3, "fw", **settings) for _ in range(2))
+    assert first.status is again.status is bw.Status.STALLED
+    assert len(again.trace) == len(first.trace)
+    np.testing.assert_array_equal(again.w, first.w)
 
 
 def test_the_mark_is_part_of_a_checkpoint(tmp_path):

@@ -97,7 +97,9 @@ class Driver(Generic[Outcome]):
             return Status.TIME_LIMIT
 
     def _begin(self) -> Status | None:
-        return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
+        if not self.goal.has_begun:
+            return self.goal.begin(self)
+        return self.goal.resume(self) or (Status.STALLED if self.memory.has_stalled else None)
 
     def _next_pass(self) -> Status | None:
         memory = self.memory
@@ -112,7 +114,8 @@ class Driver(Generic[Outcome]):
         ending = self.goal.after_pass(self)
         self.memory.is_made = False
         # (a goal that has gone on to another lambda has left the certificate behind)
-        return ending or (Status.STALLED if is_stalled and self.memory.is_current else None)
+        memory.has_stalled = is_stalled and memory.is_current
+        return ending or (Status.STALLED if memory.has_stalled else None)
 
     def _conclude(self) -> Status | None:
         """The final certificate, if there is time; a better ending, if there is one."""
