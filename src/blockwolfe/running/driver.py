@@ -8,6 +8,7 @@ knows its `Engine`, of the purpose of the run its `Goal`, of what it may still d
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
@@ -36,6 +37,8 @@ MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+
+INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
 
 class Driver(Generic[Outcome]):
@@ -94,7 +97,9 @@ class Driver(Generic[Outcome]):
             return Status.TIME_LIMIT
 
     def _begin(self) -> Status | None:
-        return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
+        if not self.goal.has_begun:
+            return self.goal.begin(self)
+        return self.goal.resume(self) or (Status.STALLED if self.memory.has_stalled else None)
 
     def _next_pass(self) -> Status | None:
         memory = self.memory
@@ -109,7 +114,8 @@ class Driver(Generic[Outcome]):
         ending = self.goal.after_pass(self)
         self.memory.is_made = False
         # (a goal that has gone on to another lambda has left the certificate behind)
-        return ending or (Status.STALLED if is_stalled and self.memory.is_current else None)
+        memory.has_stalled = is_stalled and memory.is_current
+        return ending or (Status.STALLED if memory.has_stalled else None)
 
     def _conclude(self) -> Status | None:
         """The final certificate, if there is time; a better ending, if there is one."""
@@ -125,8 +131,10 @@ class Driver(Generic[Outcome]):
             # (as it was: a final certificate renews estimates, which the run that goes on had not)
             self._is_saved = self._save_unless_moving()
             if self.goal.ends_with_certificate:
+                if not self.memory.is_current:
+                    print(INTERRUPTED, file=sys.stderr, flush=True)
                 self._conclude()
-        except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
+        except KeyboardInterrupt:  # a second Ctrl-C, or workers that hang: no final pass
             self.goal.leave(self)
         return Status.INTERRUPTED
 

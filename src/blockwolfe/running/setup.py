@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.digest import digest_of
+from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.identity import Identity
-from blockwolfe.problem.pace import Pace
-from blockwolfe.problem.problem import Problem
+from blockwolfe.problem.problem import FEWER, Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.running.checkpoint import (
@@ -149,7 +148,12 @@ class Plan:
         if saved is not None and saved.has_begun:
             identity = saved.identity  # (with its seed, where none is asked for)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
-        with shown(line, verbose) as lines, self._at_work(lam) as (engine, pace):
+        with (
+            memory_for("training", FEWER),
+            shown(line, verbose) as lines,
+            Workers(self.problem.blocks, self.n_jobs) as workers,
+        ):
+            engine = self._at_work(lam, workers)
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
@@ -157,12 +161,13 @@ class Plan:
             driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
             if saved is not None:
                 self._restore(driver, saved)
-            pace.look_up = driver.budget.look_up
+            workers.pace.look_up = driver.budget.look_up
             return driver.run()
 
     def _begun(self) -> dict[str, Any]:
         """What else a run begins with."""
-        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+        start = None if self.start is None else digest_of([self.start])
+        return {"seed": self.seed, "start": start}
 
     def _restore(self, driver: Driver[Any], saved: Saved) -> None:
         """Go on from the checkpoint, as far as it is one."""
@@ -176,15 +181,12 @@ class Plan:
                 "file, or give another path, to begin anew."
             )
 
-    @contextmanager
-    def _at_work(self, lam: float) -> Iterator[tuple[Engine, Pace]]:
-        """The engine, with its workers, and the pace of its sweeps."""
+    def _at_work(self, lam: float, workers: Workers) -> Engine:
+        """The engine, with its workers."""
         problem, blocks = self.problem, self.problem.blocks
-        with Workers(blocks, self.n_jobs) as workers:
-            seconds = probe_oracle(blocks)
-            state = problem.initial_state() if self.start is None else self.start
-            setup = Setup(blocks, state, lam, self.rng, workers, seconds)
-            yield self.method.start(setup), workers.pace
+        seconds = probe_oracle(blocks)
+        state = problem.initial_state() if self.start is None else self.start
+        return self.method.start(Setup(blocks, state, lam, self.rng, workers, seconds))
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

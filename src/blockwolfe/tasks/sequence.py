@@ -112,7 +112,7 @@ class SequenceTask(Learned, BaseEstimator):
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
         if not self.layout_.size:
             raise OptionError("the model has no weights: every group is off or has no feature.")
-        self.cost_ = self.loss_.cost(self.classes_, codes)
+        self.cost_ = self.loss_.compact_cost(self.classes_, codes)
         return self
 
     def _codes(self, Y: Any, tokens: Tokens, allowed: np.ndarray) -> np.ndarray:
