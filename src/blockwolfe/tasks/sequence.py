@@ -140,7 +140,11 @@ class SequenceTask(Learned, BaseEstimator):
         self._check_options()
         read = Reader(learned)
         n_labels = len(read.labels("classes_"))
-        read.array("cost_", np.float64, (n_labels, n_labels), least=0.0)
+        cost = read.array("cost_", np.float64, (n_labels, None), least=0.0)
+        if cost.shape[1] not in (1, n_labels):
+            raise Misfit(
+                f"cost_ has shape {cost.shape}; expected one column, or one for each label."
+            )
         found = Layout(*read.integers("layout_", len(Layout._fields)))
         self.layout_ = Layout.of(max(0, found.n_features), n_labels, **self._groups())
         if self.layout_ != found:
