@@ -158,8 +158,7 @@ class BlockEngine(DualEngine):
         blocks, point = self.blocks, self.point
         most = (blocks.corner_size, blocks.part_size, point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
-            size = blocks.corner_size.copy()
-            most = (size, size, size)
+            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
         sizes = (blocks.weight, *most, blocks.column_norm)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
