@@ -7,7 +7,7 @@ DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench browser docs clean
+.PHONY: help demo test lint format bench fuzz mutants browser docs clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
@@ -40,6 +40,11 @@ format: $(STAMP) ## rewrite the source in the project's format
 bench: $(STAMP)  ## speed of the compiled pass against its bounds
 	$(BIN)/python benchmarks/speed.py
 
+SECONDS ?= 600
+JOBS    ?= 2
+fuzz: $(STAMP)   ## random cases against every promise, for SECONDS=600 on JOBS=2; reproducers in fuzz-failures/
+	$(BIN)/python -m tools.fuzz --seconds $(SECONDS) --jobs $(JOBS)
+
 browser:         ## Debian's Chromium and its driver, with which the HTML report is tested (needs root or sudo)
 	@{ { command -v chromium || command -v google-chrome; } && command -v chromedriver; } || \
 	  { command -v apt-get >/dev/null && SUDO=$$(command -v sudo || true) && \
@@ -52,6 +57,9 @@ docs: $(STAMP)   ## check that every documented example runs, then build the sit
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
+mutants: $(STAMP) ## small changes of the source, each of which some test must notice, on JOBS=2
+	$(BIN)/python -m tools.mutants --jobs $(or $(JOBS),2)
+
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site fuzz-failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,26 +24,3 @@ class Labels:
     def augmented_decode(self, x, y, w):
         scores = x @ w.reshape(self.n_inputs, self.n_labels)
         return int(np.argmax(scores + (np.arange(self.n_labels) != y)))
-
-
-class Clock:
-    """In place of the module `time`: a look takes 10 ms, and an oracle call `cost` seconds."""
-
-    def __init__(self, cost):
-        self.now, self.cost = 0.0, cost
-
-    def perf_counter(self):
-        self.now += 0.01
-        return self.now
-
-
-class Timed(Labels):
-    """Its oracle takes its time on such a clock."""
-
-    def __init__(self, n_labels, n_inputs, clock):
-        super().__init__(n_labels, n_inputs)
-        self.clock = clock
-
-    def augmented_decode(self, x, y, w):
-        self.clock.now += self.clock.cost
-        return super().augmented_decode(x, y, w)

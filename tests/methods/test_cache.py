@@ -1,6 +1,7 @@
 """The cache of corners: when it stands in for the oracle, what it may hold, and how it ends."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_oracle_calls_are_counted_as_made():
 
     problem = bw.Problem(Counting(3, 4), *multiclass_data())
     result = bw.solve(problem, LAM, "bcfw+gap+cache", 1e-2, random_state=0)
-    probes = 6
+    probes = 9  # three examples at three w
     made = result.counts.oracle_calls + result.counts.certificate_calls
     assert result.counts.cache_hits > 0
     assert Counting.calls == made + probes
@@ -406,18 +407,30 @@ def test_multi_plane_passes_save_calls_and_lose_nothing(problems, name):
     assert abs(result.certificate.primal - reference.primal) <= gap
 
 
-def test_passes_over_stored_corners_go_on_while_they_gain_more_per_second():
-    planes = Planes()
+def test_passes_over_stored_corners_go_on_while_they_gain_more_for_their_work(problem):
+    planes = Planes(problem.blocks)
     assert not planes.prefers_stock()  # nothing is stored yet
-    planes.note(is_stock=False, gain=10.0, seconds=10.0)
+    planes.note(is_stock=False, gain=10.0, work=10.0)
     assert planes.prefers_stock()  # tried at least once after each pass of oracle calls
-    planes.note(is_stock=True, gain=4.0, seconds=2.0)  # 2 a second; 14/12 since the oracle pass
+    planes.note(is_stock=True, gain=4.0, work=2.0)  # 2 a step; 14/12 since the oracle pass
     assert planes.prefers_stock()
-    planes.note(is_stock=True, gain=1.0, seconds=2.0)  # 1/2 a second; 15/14
+    planes.note(is_stock=True, gain=1.0, work=2.0)  # 1/2 a step; 15/14
     assert not planes.prefers_stock()
-    planes.note(is_stock=False, gain=1.0, seconds=10.0)  # counted from here anew
-    planes.note(is_stock=True, gain=0.4, seconds=2.0)  # 0.2 a second; 1.4/12
+    planes.note(is_stock=False, gain=1.0, work=10.0)  # counted from here anew
+    planes.note(is_stock=True, gain=0.4, work=2.0)  # 0.2 a step; 1.4/12
     assert planes.prefers_stock()
+
+
+def test_work_of_a_pass_is_counted(problem):
+    """An oracle call takes its steps; a visit some, and more the more corners are stored."""
+    engine = engine_of(problem, "bcfw+pairwise+multiplane", LAM)
+    planes, counts, noted = Planes(problem.blocks), engine.counts, []
+    planes.note = lambda is_stock, gain, work: noted.append((is_stock, gain, work))
+    n_parts = len(problem.blocks.truth.part) / len(problem)
+    planes.begin(1.0, replace(counts, visits=10, oracle_calls=5))
+    planes.end(False, 3.5, replace(counts, visits=14, oracle_calls=6), engine.point)
+    per_visit = 2000.0 + 50.0 * n_parts  # (one corner is stored for each block)
+    assert noted == [(False, 2.5, 4 * per_visit + problem.blocks.n_steps)]
 
 
 # -- options -----------------------------------------------------------------------------------

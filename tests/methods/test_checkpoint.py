@@ -17,12 +17,11 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.base.archive import read_archive, write_archive
 from blockwolfe.base.records import flattened
-from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
-from plain_tasks import Clock, Labels, Timed
+from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data
 
 LAM = 0.05
@@ -402,17 +401,13 @@ def test_after_ctrl_c_the_same_call_goes_on(tmp_path):
     assert (np.diff(rest.trace["dual"]) >= -1e-14).all()
 
 
-def test_what_auto_chose_is_kept(tmp_path, monkeypatch):
-    """It chose by the clock: after a crash it must not choose anew, by another clock."""
-    clock = Clock(cost=1.0)
-    monkeypatch.setattr(auto, "time", clock)
-    problem = make_problem("python", False, Timed(3, 4, clock))
+def test_what_auto_chose_is_kept(tmp_path):
+    problem = make_problem("python", False)
     options = {"tol": 1e-6, "max_passes": 12, "random_state": 0}
     options["checkpoint"] = trial(tmp_path / "run.npz")
     whole = bw.solve(problem, LAM, "auto", **options | {"checkpoint": None})
     with pytest.raises(CrashError):
         bw.solve(problem, LAM, "auto", callbacks=[crash_at(5)], **options)
-    clock.cost = 0.0
     resumed = bw.solve(problem, LAM, "auto", **options)
     assert resumed.method.cache is not None
     assert resumed.method == whole.method
@@ -555,6 +550,16 @@ def test_a_file_of_a_run_that_had_not_begun_takes_the_seed_of_the_next(problems,
         bw.solve(problem, LAM, "bcfw", 0.1, random_state=0, checkpoint=written)
 
 
+@pytest.mark.parametrize("said", ["", "nonsense", "X=1=2;;", 7, None, ["X"]])
+def test_whatever_a_file_says_of_its_problem_is_another_problem(problems, written, said):
+    header, arrays = read_archive(written, checkpoint.CHECKPOINT)
+    named = {n: v for n, v in header.items() if n not in ("format", "version", "digest")}
+    named["identity"]["problem"] = said
+    write_archive(written, checkpoint.CHECKPOINT, named, arrays)
+    with pytest.raises(bw.InputError, match="another problem; give another path"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
+
+
 def test_another_start_is_refused(problems, tmp_path):
     problem, path = problems["compiled", False], tmp_path / "run.npz"
     states = [
@@ -658,11 +663,13 @@ def test_a_folder_is_no_checkpoint(tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, "write_archive", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     problem, given = PROBLEMS["multiclass-dense"](), {"random_state": 0, "tol": 0.01}
-    with pytest.warns(RuntimeWarning, match="No space left on device"):
+    with pytest.warns(
+        RuntimeWarning, match="goes on without: .*No space left on device; make room"
+    ):
         result = bw.solve(problem, 0.1, checkpoint=tmp_path / "run.npz", **given)
     assert result.certificate.gap == bw.solve(problem, 0.1, **given).certificate.gap

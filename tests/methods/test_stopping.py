@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.methods.bcfw import engine as block_engine
+from blockwolfe.problem import pace
+from blockwolfe.running import setup
 from blockwolfe.running.limits import Limits
+from held_clock import Costly, HeldClock
 from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 
 LAM = 0.05
@@ -45,18 +49,19 @@ def test_max_oracle_calls_includes_the_final_certificate(problem, budget, method
     assert np.isfinite(result.certificate.gap)
 
 
-class Slow(PlainTask):
-    def augmented_decode(self, x, y, w):
-        time.sleep(0.01)
-        return super().augmented_decode(x, y, w)
-
-
-def test_time_limit_is_kept_within_a_pass():
-    X, Y = multiclass_data(n=60)
-    task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
-    result = bw.solve(bw.Problem(Slow(task), X, Y), LAM, tol=0.0, time_limit=0.3)
+def test_time_limit_is_kept_within_a_pass(monkeypatch):
+    """An oracle call takes a second of a clock that nothing else moves, a pass 60 of them."""
+    clock = HeldClock()
+    monkeypatch.setattr(setup, "Clock", lambda: clock)
+    for module in (pace, block_engine):
+        monkeypatch.setattr(module, "time", clock)
+    problem = bw.Problem(Costly(clock, cost=1.0), *multiclass_data(n=60))
+    result = bw.solve(problem, LAM, tol=0.0, time_limit=90.0)
     assert result.status is bw.Status.TIME_LIMIT
-    assert 0 < result.counts.visits < 60  # a pass takes 0.6 s: it was left early
+    assert 0 < result.counts.visits < 60  # it was left early, for the final certificate
+    assert problem.task.calls == clock.now == result.seconds
+    assert 88 <= clock.now <= 92
+    assert clock.looks > result.counts.visits  # (at least once before each visit)
     assert np.isfinite(result.certificate.gap)
 
 
@@ -122,10 +127,10 @@ def test_interruption_keeps_the_work(method, at):
 
 @pytest.mark.parametrize("certify_every", [1, 10])
 def test_second_interruption_leaves_at_once_and_claims_nothing(certify_every):
-    """6 probes, 8 visits, with certify_every=1 a certificate of 8, then Ctrl-C in the second pass."""
+    """9 probes, 8 visits, with certify_every=1 a certificate of 8, then Ctrl-C in the second pass."""
     X, Y = multiclass_data(n=8)
     task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
-    at = 6 + 8 + (8 if certify_every == 1 else 0) + 4
+    at = 9 + 8 + (8 if certify_every == 1 else 0) + 4
     problem = bw.Problem(Interrupting(task, {at, at + 1}), X, Y)
     method = bw.BCFW(certify_every=certify_every)
     result = bw.solve(problem, LAM, method, tol=0.0, random_state=0)
@@ -214,7 +219,7 @@ def test_python_corners_may_grow():
     Y = [0] * len(Y)
     problem = bw.Problem(task, X, Y)
     result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
-    probes = 6
+    probes = 9  # three examples at three w
     made = result.counts.oracle_calls + result.counts.certificate_calls
     assert result.is_certified
     assert Growing.calls == made + probes
@@ -307,7 +312,7 @@ class WrongAtFirst(PlainTask):
 
     def augmented_decode(self, x, y, w):
         WrongAtFirst.calls += 1
-        if 6 < WrongAtFirst.calls < 40:
+        if 9 < WrongAtFirst.calls < 43:
             return self.decode(x, w)
         return super().augmented_decode(x, y, w)
 

@@ -1,5 +1,7 @@
 """0/1 programs: enumeration, structures with a linear form, and what can go wrong."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -96,17 +98,83 @@ def test_the_gap_is_zero_at_any_scale(scale):
     assert found.tolist() == [0, 1, 0]
 
 
+def answers_of(monkeypatch, *answers):
+    """HiGHS replaced by a list of answers: x and a bound on the scaled objective."""
+    waiting = [OptimizeResult(status=0, x=np.array(x), mip_dual_bound=bound, message="")
+               for x, bound in answers]  # fmt: skip
+    monkeypatch.setattr(program, "milp", lambda *_, **__: waiting.pop(0))
+    return waiting
+
+
+ROWS = [[1.0, 1.0]], [1.9]
+BEST = -program.SCALE  # of the scores (1, 1), as HiGHS says it: it minimises
+
+
 def test_rounding_is_checked(monkeypatch):
     """A solver that is a little off: what it says is not taken on trust."""
-    answers = [np.array([1.0 - 5e-7, 1.0])] + 2 * [np.array([1.0, 1.0])]
-    monkeypatch.setattr(
-        program, "milp", lambda *_, **__: OptimizeResult(status=0, x=answers.pop(0), message="")
+    waiting = answers_of(
+        monkeypatch, ([1.0 - 5e-7, 1.0], None), ([1.0, 1.0], BEST), ([1.0, 1.0], BEST)
     )
     with pytest.raises(OracleError, match="violates row 0 once it is rounded"):
-        program.maximize([1.0, 1.0], [[1.0, 1.0]], [1.9])
-    assert not answers
-    answers += [np.array([0.5, 0.5]), np.array([1.0, 1.0]), np.array([0.0, 1.0])]
-    assert program.maximize([1.0, 1.0], [[1.0, 1.0]], [1.9]).tolist() == [0, 1]
+        program.maximize([1.0, 1.0], *ROWS)
+    assert not waiting
+    answers_of(monkeypatch, ([0.5, 0.5], None), ([1.0, 1.0], BEST), ([0.0, 1.0], BEST))
+    assert program.maximize([1.0, 1.0], *ROWS).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("x", "bound", "words"),
+    [([0.3, 1.0], BEST, "leaves variable 0 between 0 and 1"), ([0.0, 1.0], None, "has no bound")],
+)
+def test_answers_that_prove_nothing_are_refused(monkeypatch, x, bound, words):
+    answers_of(monkeypatch, ([0.5, 0.5], None), (x, bound), (x, bound))
+    with pytest.raises(OracleError, match=words):
+        program.maximize([1.0, 1.0], *ROWS)
+
+
+def test_the_bound_is_that_of_highs(monkeypatch):
+    """A search that ends early says so by its bound."""
+    answers_of(monkeypatch, ([0.5, 0.5], None), ([0.0, 1.0], 1.25 * BEST))
+    found = program.solve([1.0, 1.0], *ROWS)
+    assert found.value == 1.0
+    assert found.bound == pytest.approx(1.25, abs=1e-12)
+
+
+def test_no_output_is_above_the_bound_and_the_bound_is_tight():
+    """Against sums without rounding, with one forced variable of any score."""
+    rng = np.random.default_rng(1)
+    n_searched = 0
+    for _ in range(60):
+        m = int(rng.integers(3, 8))
+        A = np.vstack([np.eye(m)[0], rng.normal(size=(2, m)).round(3)])
+        z = np.concatenate([[1], rng.integers(0, 2, size=m - 1)])
+        above = np.concatenate([[1.0], A[1:] @ z + 0.5])
+        lower = np.array([1.0, -np.inf, -np.inf])
+        scores = rng.normal(size=m) * 10.0 ** rng.uniform(-3, 0, size=m)
+        scores[0] = 10.0 ** rng.integers(0, 12)
+        found = program.solve(scores, A, above, lower)
+        best = max(math.fsum(scores[z > 0]) for z in program.enumerate_outputs(m, A, above, lower))
+        assert found.value == pytest.approx(best, rel=0, abs=1e-15 * scores[0] + 1e-14)
+        assert (
+            0.0 <= found.bound - best <= 1e-13 * np.abs(scores[1:]).max() * 100 + 1e-14 * scores[0]
+        )
+        n_searched += not found.is_relaxed
+    assert n_searched > 5
+
+
+def test_forced_variables_are_found():
+    """By one row, and by one row after another; in a program without solution none is."""
+    # z0 = 1, so z1 = 0, so z2 + z3 >= 1 with z3 <= z1 leaves z2 = 1; z4 is free
+    A = [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, -1, 0, 1, 0], [0, 0, 0, 0, 1]]
+    rows = program._Rows(
+        np.array(A, dtype=float), np.ones(5), np.array([1, -np.inf, 1, -np.inf, -np.inf])
+    )
+    rows.above[3] = 0.0
+    z, is_free = program._forced(rows)
+    assert z[:4].tolist() == [1, 0, 1, 0]
+    assert is_free.tolist() == [False, False, False, False, True]
+    with pytest.raises(InputError, match="the program is infeasible"):
+        program.maximize([1.0, 1.0], [[1, 0], [1, 1], [0, 1]], [1, 1, 1], [1, -np.inf, 1])
 
 
 def test_no_rows_no_items_no_scores():

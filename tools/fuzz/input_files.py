@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from tools.fuzz.common import Violation
 
 from blockwolfe.report.outputs.catalogue import TaskEntry
+from tools.fuzz.common import Violation
 
 __all__ = ["relabelled", "valid_file"]
 

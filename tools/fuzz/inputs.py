@@ -18,10 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from tools.fuzz.common import note, require
-from tools.fuzz.input_files import relabelled, valid_file
-from tools.fuzz.mutations import mutated, mutated_arrays
-from tools.fuzz.written import check_written
 
 from blockwolfe.base.markup import visible
 from blockwolfe.cli.app import run
@@ -31,6 +27,10 @@ from blockwolfe.data.formats.base import Examples, Format, located
 from blockwolfe.errors import BlockwolfeError, OptionError
 from blockwolfe.problem.problem import Problem
 from blockwolfe.report.outputs.catalogue import TaskEntry
+from tools.fuzz.common import note, require
+from tools.fuzz.input_files import relabelled, valid_file
+from tools.fuzz.mutations import mutated, mutated_arrays
+from tools.fuzz.written import check_written
 
 __all__ = ["run_case"]
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tools.fuzz.common import Violation, require
-
 from blockwolfe.data.formats.base import Examples, Format, Source
 from blockwolfe.data.formats.jsonlines import plain_output
+from tools.fuzz.common import Violation, require
 
 __all__ = ["check_written"]
 

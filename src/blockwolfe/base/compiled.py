@@ -19,6 +19,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -133,6 +134,18 @@ class Piece:
         return self.function(*args)
 
 
+_spent = threading.local()  # seconds of this thread that went into compiling
+
+
+def seconds_compiling() -> float:
+    """Seconds that this thread has spent compiling so far.
+
+    >>> seconds_compiling() >= 0.0
+    True
+    """
+    return float(getattr(_spent, "seconds", 0.0))
+
+
 _silenced: list[bool] = []  # what each open `silent_compilation` asks for
 
 
@@ -165,6 +178,7 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
     timer = threading.Timer(SLOW_COMPILATION_SECONDS, tell)
     timer.daemon = True
     timer.start()
+    began, before = time.perf_counter(), seconds_compiling()
     try:
         with warnings.catch_warnings():
             # Functions as values have been "experimental" in Numba for years; our tests watch them.
@@ -172,6 +186,7 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
             yield
     finally:
         timer.cancel()
+        _spent.seconds = before + time.perf_counter() - began  # (one inside this one is part of it)
 
 
 _entry_points: dict[tuple[Any, Any], Callable[..., Any]] = {}
@@ -192,20 +207,26 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
         with announced_compilation(function.__name__.strip("_").replace("_", " ")):
             entry = function.compile(tuple(numba.typeof(argument) for argument in args))
         _entry_points[function, kind] = entry
-    return _uninterrupted(entry, args)
+    with uninterrupted():  # (Numba's unpacking of arguments does not survive Ctrl-C)
+        return entry(*args)
 
 
-def _uninterrupted(function: Any, args: tuple[Any, ...]) -> Any:
-    """Call with Ctrl-C held back to the end: Numba's unpacking of arguments does not survive it."""
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C held back to the end of this block.
+
+    >>> with uninterrupted():
+    ...     pass
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        return function(*args)
+        yield
+        return
     arrived: list[Any] = []
     signal.signal(signal.SIGINT, lambda *signal_and_frame: arrived.append(signal_and_frame))
     try:
-        result = function(*args)
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
     if arrived:
         before(*arrived[0])
-    return result

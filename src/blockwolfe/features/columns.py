@@ -18,10 +18,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from blockwolfe.base.compiled import jit
-from blockwolfe.features.emissions import Tokens, add_rows, score_label, take_one
+import numpy as np
 
-__all__ = ["Columns", "add_parts", "n_parts", "score", "score_parts", "sqnorm", "take_out"]
+from blockwolfe.base.compiled import jit
+from blockwolfe.features.emissions import Tokens, add_rows, largest_norms, score_label, take_one
+
+__all__ = [
+    "Columns",
+    "add_parts",
+    "column_norms",
+    "n_parts",
+    "score",
+    "score_parts",
+    "sqnorm",
+    "take_out",
+]
 
 
 class Columns(NamedTuple):
@@ -168,3 +179,8 @@ def sqnorm(columns: Columns, i: int, part: Any, delta: Any, size: int, buffer: A
         else:
             total += _drain_row(columns.node, row, label, columns.n_node_labels, buffer)
     return total
+
+
+def column_norms(columns: Columns) -> np.ndarray:
+    """The largest norm of a feature column of each block."""
+    return np.maximum(largest_norms(columns.node), largest_norms(columns.edge))

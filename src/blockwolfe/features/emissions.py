@@ -293,3 +293,29 @@ def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarra
     dense = np.zeros(layout.n_features)
     _fill_grams(tokens, layout, start, dense, gram)
     return gram, start
+
+
+@jit
+def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
+    for i in range(out.shape[0]):
+        largest = 0.0
+        for row in range(rows.offset[i], rows.offset[i + 1]):
+            square = constant
+            for entry in range(rows.indptr[row], rows.indptr[row + 1]):
+                square += rows.values[entry] * rows.values[entry]
+            largest = max(largest, square)
+        out[i] = np.sqrt(largest)
+
+
+def largest_norms(rows: Tokens, constant: float = 0.0) -> np.ndarray:
+    """The largest norm of a row of each block, with so many features of value one added to each."""
+    norms = np.zeros(len(rows.offset) - 1)
+    _fill_norms(rows, constant, norms)
+    return norms
+
+
+def column_norms(tokens: Tokens, layout: Layout) -> np.ndarray:
+    """The largest norm of a feature column of each sequence."""
+    n_constant = (layout.bias >= 0) + (layout.first >= 0) + (layout.last >= 0)
+    norms = largest_norms(tokens, float(n_constant))
+    return np.maximum(norms, 1.0) if layout.transition >= 0 else norms

@@ -6,14 +6,12 @@ Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap 
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
 cache unless the task's oracle is as cheap as looking at stored corners.
 
-The first pass measures what an oracle call costs beside the rest of a visit. The measurement
-overrules what is known of the task only where it is clear: times are noisy, and the same seed
-should give the same run.
+What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
+noisy, and the same seed gives the same run.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -21,10 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_flag
+from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.engine import NO_BATCH, BlockEngine
-from blockwolfe.methods.bcfw.rules import FROM_STOCK, Draws
+from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.sampling import GapSampling
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.steps import FW, Pairwise
@@ -36,19 +34,16 @@ SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
-# Visits over stored corners by which their cost is measured, and seconds they must take to tell.
-N_MEASURED = 2000
-CLEAR_SECONDS = 5e-3
-# The oracle's share of a visit that makes it expensive, or cheap, whatever the task says.
-CLEARLY_EXPENSIVE, CLEARLY_CHEAP = 0.6, 0.05
-# Seconds of a visit from which on every call counts, and the cache is used from the start.
-LONG_VISIT = 1e-3
+# Steps of an oracle call that make it expensive even where the scores are all there is to it.
+EXPENSIVE_STEPS = 2e4
+# Steps from which on every call counts, and the cache is used from the second pass on.
+LONG_STEPS = 2e6
 
 
 @register
 @dataclass(frozen=True)
 class Auto(Method):
-    """Gap sampling and active-set steps; a cache where it pays, which the first passes measure.
+    """Gap sampling and active-set steps; a cache where the task's oracle is expensive.
 
     What it chose, and why, is in `result.note` and in the trace.
 
@@ -90,78 +85,43 @@ class AutoEngine(BlockEngine):
     def __init__(self, method: Auto, setup: Setup) -> None:
         first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
         super().__init__(first, setup, keeps_corners=True)
-        self.note = "first pass: measuring"
-        self._oracle_share = np.nan  # of the time of a visit; not measured yet
-        self._is_expensive = True
+        blocks = setup.blocks
+        self._is_expensive = not blocks.is_cheap or blocks.n_steps >= EXPENSIVE_STEPS
+        self._is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
         self._n_passes = 0
-        # Compiled oracles only compute, and a busy machine must not change the choice.
-        self._clock = time.thread_time if self.blocks.is_compiled else time.perf_counter
+        self._choose(is_late=False, has_cache=False)
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass, and after it a choice."""
-        began, visits = self._clock(), int(self.ledger.counts.visits)
         super().advance(max_visits, may_go_on)
-        made = int(self.ledger.counts.visits) - visits
-        is_whole = made > 0 and np.isfinite(self.ledger.gap).all()
-        is_early = self._n_passes < N_EARLY  # (later the choice has been made, whatever the clock)
-        if np.isnan(self._oracle_share) and is_whole and is_early:
-            self._measure((self._clock() - began) / made)
         self._n_passes += 1
-        if self._n_passes == N_EARLY:
-            self._go_late()
+        is_late = self._n_passes >= N_EARLY
+        is_known = bool(np.isfinite(self.ledger.gap).all())
+        has_cache = self._is_expensive and (is_late or (self._is_long and is_known))
+        self._choose(is_late, has_cache)
 
-    def _measure(self, seconds_per_visit: float) -> None:
-        self._is_expensive = not self.blocks.is_cheap
-        if seconds_per_visit <= 0.0:
-            return  # the clock is too coarse to tell (15.6 ms on Windows): the next pass may
-        without, seconds = self._visit_stored()
-        self._oracle_share = max(0.0, 1.0 - without / seconds_per_visit)
-        if seconds >= CLEAR_SECONDS and self._oracle_share >= CLEARLY_EXPENSIVE:
-            self._is_expensive = True
-        elif seconds >= CLEAR_SECONDS and self._oracle_share <= CLEARLY_CHEAP:
-            self._is_expensive = False
-        is_long = self._is_expensive and (
-            not self.blocks.is_compiled or seconds_per_visit >= LONG_VISIT
+    def _choose(self, is_late: bool, has_cache: bool) -> None:
+        step, batch_size = Pairwise() if is_late else FW(), self.method.batch_size
+        self.method = replace(
+            self.method,
+            step=step,
+            cache=CACHE if has_cache else None,
+            batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
         )
-        self.method = replace(self.method, cache=CACHE if is_long else None)
-        self._explain()
-
-    def _go_late(self) -> None:
-        cache = CACHE if self._is_expensive else None
-        self.method = replace(self.method, step=Pairwise(), cache=cache)
-        self._explain()
-
-    def _explain(self) -> None:
-        share = f"{self._oracle_share:.0%}" if self._oracle_share >= 0.0 else "an unknown share"
-        self.note = f"{self.method.words}; the oracle takes {share} of a visit"
-
-    def _visit_stored(self) -> tuple[float, float]:
-        """Move blocks to stored corners, work like any other; seconds of a visit, and of all."""
-        order = np.arange(min(len(self.blocks), N_MEASURED), dtype=np.int64)
-        began, done = self._clock(), 0
-        while done < len(order):
-            self._make_room()
-            done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_STOCK, NO_BATCH)
-        seconds = self._clock() - began
-        return seconds / len(order), seconds
+        kind = "expensive" if self._is_expensive else "as cheap as stored corners"
+        self.note = f"{self.method.words}; the oracle is {kind}"
 
     def to_save(self) -> dict[str, Any]:
-        """And what was measured and chosen."""
+        """And what was chosen."""
         return super().to_save() | {
-            "oracle_share": self._oracle_share,
-            "is_expensive": self._is_expensive,
             "n_passes": self._n_passes,
             "is_late": not isinstance(self.method.step, FW),
             "has_cache": self.method.cache is not None,
-            "note": self.note,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """And go on with it."""
         super().restore(saved)
-        self._oracle_share, self._n_passes = saved["oracle_share"], saved["n_passes"]
-        self._is_expensive = bool(saved["is_expensive"])
-        step = Pairwise() if saved["is_late"] else FW()
-        cache = CACHE if saved["has_cache"] else None
-        self.method = replace(self.method, step=step, cache=cache)
-        self.note = str(saved["note"])
+        read = Reader(saved)
+        self._n_passes = read.integer("n_passes")
+        self._choose(read.flag("is_late"), read.flag("has_cache"))

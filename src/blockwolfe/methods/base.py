@@ -30,6 +30,7 @@ class Setup(NamedTuple):
     lam: float
     rng: np.random.Generator
     workers: Workers
+    seconds_per_call: float = float("nan")  # of a user's oracle, from the first few calls
 
 
 class Choice:
@@ -185,6 +186,8 @@ class Engine(ABC):
 
 class WalkingEngine(Engine):
     """An engine with a dual point, which can be taken to a smaller lambda at the same w."""
+
+    has_largest_losses: bool = True  # whether `begin_at_loss` has surely found them
 
     @property
     @abstractmethod

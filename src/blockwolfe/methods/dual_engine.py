@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.inner import inner
+from blockwolfe.base.schema import Reader
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import shrink
 from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
@@ -33,10 +34,11 @@ class DualEngine(WalkingEngine):
         self._average_w = self.point.arrays.w
         self._open = np.zeros(self.n_blocks, dtype=np.bool_)  # with a gap at the last certificate
         self._visits_certified = 0
+        self._visits_tidied = -1  # at the last tidying; -1: none since weights were scaled
 
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
-        self.point.tidy(self.ledger.notes.last_visit)
+        self._tidy()
         prepare(self.blocks, self.point.store(), *self.own)
 
     # -- certificates --------------------------------------------------------------------------
@@ -44,7 +46,7 @@ class DualEngine(WalkingEngine):
     def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point, ledger = self.point, self.ledger
-        point.tidy(ledger.notes.last_visit)
+        self._tidy()
         store = point.store(self._n_averaged)
         certificate, v, found = examine(
             self.blocks, store, point.lam, *self.own, keep, self.workers
@@ -59,6 +61,13 @@ class DualEngine(WalkingEngine):
             own = certificate.gap - inner(self.blocks.weight, found.answers.slack)
             ledger.renew_gaps(found.answers.gap, own)
         return self._noted(certificate), found
+
+    def _tidy(self) -> None:
+        """Once after the last visit: a certificate that was interrupted is made from the same."""
+        visits = int(self.ledger.counts.visits)
+        if self._visits_tidied != visits:
+            self.point.tidy(self.ledger.notes.last_visit)
+            self._visits_tidied = visits
 
     def _noted(self, certificate: Certificate) -> Certificate:
         """A certificate that was just made, as what it is worth."""
@@ -153,6 +162,7 @@ class DualEngine(WalkingEngine):
         max_corners = cache.max_corners if cache else None
         shrink(self.point, rho, max_corners, cache.max_bytes if cache else None)
         self.ledger.renew_gaps(gap, float(gap.sum()))
+        self._visits_tidied = -1
 
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """Begin where all weight is on the outputs of largest loss."""
@@ -166,6 +176,7 @@ class DualEngine(WalkingEngine):
         blocks, point, counts = self.blocks, self.point, self.ledger.counts
         w, store = np.zeros(blocks.n_features), initial_state(blocks).store()
         found = sweep(blocks, store, w, *self.own, keep=True, workers=self.workers)
+        self.has_largest_losses = found.is_exact or not blocks.bounds_error
         state = state_of_corners(blocks, found.answers)
         self.point = DualPoint(blocks, state, point.lam, point.has_average, point.keeps_corners)
         counts.visits += self.n_blocks
@@ -182,15 +193,20 @@ class DualEngine(WalkingEngine):
             "average_w": self._average_w,
             "open": self._open,
             "visits_certified": self._visits_certified,
+            "visits_tidied": self._visits_tidied,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        read = Reader(saved)
         self.point.restore(_inside(saved, "point."))
         self.ledger.restore(_inside(saved, "ledger."))
-        self.certificate_calls = int(saved["certificate_calls"])
-        self._average_w, self._open = saved["average_w"], saved["open"]
-        self._visits_certified = int(saved["visits_certified"])
+        self.certificate_calls = read.integer("certificate_calls")
+        self._average_w = read.array("average_w", np.float64, (self.blocks.n_features,))
+        self._open = read.array("open", np.bool_, (self.n_blocks,))
+        self._visits_certified = read.integer("visits_certified")
+        self._visits_tidied = read.integer("visits_tidied", least=-1)
+        self.point.check_ell(is_tidy=self._visits_tidied == int(self.ledger.counts.visits))
 
 
 def _inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:

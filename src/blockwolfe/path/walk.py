@@ -12,6 +12,7 @@ import numpy as np
 
 from blockwolfe.base.inner import inner
 from blockwolfe.base.nonzero import is_nonzero
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import WalkingEngine
 from blockwolfe.path.result import Breakpoint, Path
@@ -30,6 +31,7 @@ class Walk(Goal[Path]):
     """Breakpoint after breakpoint, down to the smallest lambda."""
 
     share = 0.25  # from one breakpoint to the next there is little to do
+    stays_at_lambda = False
     ends_with_certificate = False  # what was certified are the breakpoints
 
     def __init__(
@@ -65,10 +67,10 @@ class Walk(Goal[Path]):
             lam, self.path.start = self._engine.begin_at_loss(driver.limits.tol)
             if self.path.states is not None:
                 self.path.start_state = self._engine.state()
-            if lam == 0.0 and not self._blocks.bounds_error:  # w = 0 serves every lambda
+            if lam == 0.0 and self._engine.has_largest_losses:  # w = 0 serves every lambda
                 return self._end
             self._check_first(lam)
-            if self._blocks.bounds_error:  # (the largest losses may not have been found)
+            if not self._engine.has_largest_losses:
                 self.path.start = None
         driver.certify()
         self._has_begun = True
@@ -125,6 +127,8 @@ class Walk(Goal[Path]):
     def _judge(self, driver: Driver[Path]) -> Status | None:
         """Why an exact walk cannot go on from here, if it cannot."""
         certificate = driver.current
+        if certificate is not None and not certificate.is_finite:
+            return Status.STALLED  # (a sum overflows, and no smaller lambda can mend that)
         if certificate is None or certificate.valid or not self.path.exact:
             return None
         if not self._blocks.is_exact:
@@ -134,7 +138,7 @@ class Walk(Goal[Path]):
 
     def _is_solved(self, driver: Driver[Path]) -> bool:
         if self.path.exact:
-            return driver.current is not None and driver.current.gap <= driver.limits.tol
+            return driver.current is not None and driver.current.reaches(driver.limits.tol)
         return self._engine.gap_estimate <= driver.limits.tol
 
     def _take_down(self, driver: Driver[Path]) -> Status | None:
@@ -197,5 +201,10 @@ class Walk(Goal[Path]):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on with that path."""
-        self.path = Path.unpacked(self.path.task, saved["header"], saved["arrays"])
-        self._has_begun = True
+        read, here = Reader(saved, "goal"), self.path
+        parts = read.inside("header").values, read.inside("arrays").values
+        found = Path.unpacked(here.task, *parts, self._blocks.n_features)
+        is_claimed = found.exact and not here.exact
+        if (found.eps, found.kappa) != (here.eps, here.kappa) or is_claimed:
+            raise Misfit("the path there was asked for with other options.")
+        self.path, self._has_begun = found, True

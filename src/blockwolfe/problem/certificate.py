@@ -11,7 +11,7 @@ which is added to its hinge and (times weight_i) to its gap: primal and gap then
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,15 @@ from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
-from blockwolfe.base.markup import table
 from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
+from blockwolfe.problem.certificate_record import Certificate
+from blockwolfe.problem.doubts import check_losses
+from blockwolfe.problem.pace import Pace
+from blockwolfe.problem.rounding import ROUNDING, UNITS, magnitudes, resolution
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
-from blockwolfe.problem.workers import Workers
+from blockwolfe.problem.workers import Span, Workers
 
 __all__ = [
     "ROUNDING",
@@ -39,107 +42,6 @@ __all__ = [
     "primal_value",
     "sweep",
 ]
-
-# How far below zero rounding may push a quantity that is >= 0, relative to the terms it is made of.
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Primal, dual and gap of one dual point at one lambda, from one full pass.
-
-    `exact` says that every oracle call of the pass was exact. `slack` is the part of `primal` and
-    `gap` that is due to the bounds of an approximate oracle: 0 when exact, NaN when it has no
-    bounds or was caught giving less than a known output. `valid` says whether the numbers are
-    bounds; if they are neither exact nor bounded, they are only estimates.
-    `resolution` is the size of rounding errors in the numbers: a smaller gap is noise.
-
-    >>> import blockwolfe as bw
-    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
-    >>> bw.certify(problem, problem.initial_state(), lam=1.0).gap
-    1.0
-    """
-
-    primal: float
-    dual: float
-    gap: float
-    block_gaps: np.ndarray
-    lam: float
-    exact: bool
-    resolution: float = 0.0
-    slack: float = float("nan")
-
-    @classmethod
-    def unknown(cls, n_blocks: int, lam: float) -> Certificate:
-        """Where no full pass could be made: nothing is known, and nothing is claimed."""
-        nan = float("nan")
-        return cls(nan, nan, nan, np.full(n_blocks, nan), lam, exact=False)
-
-    @classmethod
-    def primal_only(
-        cls, primal: float, n_blocks: int, lam: float, exact: bool, slack: float = float("nan")
-    ) -> Certificate:
-        """Of a method without a dual point: what its weights are worth, and no gap."""
-        nan = float("nan")
-        return cls(primal, nan, nan, np.full(n_blocks, nan), lam, exact, slack=slack)
-
-    @property
-    def is_primal_only(self) -> bool:
-        """Whether the primal is known, and no dual beside it."""
-        return bool(np.isnan(self.gap) and not np.isnan(self.primal))
-
-    @property
-    def valid(self) -> bool:
-        """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
-        return bool(self.exact or not np.isnan(self.slack))
-
-    def as_estimate(self) -> Certificate:
-        """The same numbers, claiming nothing."""
-        return replace(self, exact=False, slack=float("nan"))
-
-    @property
-    def kind(self) -> str:
-        """What the gap is worth, in words."""
-        if self.is_primal_only:
-            return "primal only: the method has no dual point"
-        if self.exact:
-            return "certified"
-        if self.valid:
-            return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
-        return "no full pass was made" if np.isnan(self.gap) else "estimate: oracle not exact"
-
-    @property
-    def figure(self) -> str:
-        """The gap, or the primal where there is no other number, in a few characters."""
-        return f"primal {self.primal:.3g}" if self.is_primal_only else f"gap {self.gap:.3g}"
-
-    @property
-    def bounds(self) -> str:
-        """Where the optimum lies, in words."""
-        if self.is_primal_only:
-            return f"at most {self.primal:.8g} (primal)"
-        return f"between {self.dual:.8g} (dual) and {self.primal:.8g} (primal)"
-
-    def _repr_html_(self) -> str:
-        """The numbers, for notebooks."""
-        gap = "not known" if self.is_primal_only else f"{self.gap:.4g}"
-        dual = [] if self.is_primal_only else [("dual", f"{self.dual:.8g}")]
-        rows = [
-            (f"gap ({self.kind})", gap),
-            ("primal", f"{self.primal:.8g}"),
-            *dual,
-            ("lam", f"{self.lam:.6g}"),
-            ("blocks", f"{len(self.block_gaps):,}"),
-        ]
-        return table(rows, caption="Certificate")
-
-    def __repr__(self) -> str:
-        if self.is_primal_only:
-            return f"Certificate({self.kind}, primal={self.primal:.8g}, lam={self.lam:.4g})"
-        return (
-            f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
-            f"dual={self.dual:.8g}, lam={self.lam:.4g})"
-        )
 
 
 @jit
@@ -156,6 +58,18 @@ def dot(a: Any, b: Any, begin: int, size: int) -> float:
     for s in range(whole, size):
         total += a[begin + s] * b[s]
     return total
+
+
+@jit
+def reach(value: Any, begin: int, size: int, column_norm: float) -> float:
+    """Norms of the terms of F z, added up: z is value[begin:begin+size] over some parts.
+
+    Where parts are the features themselves (`column_norm` is 0) nothing is added: F z is z.
+    """
+    total = 0.0
+    for s in range(begin, begin + size):
+        total += abs(value[s]) if column_norm > 0.0 else value[s] * value[s]
+    return total * column_norm if column_norm > 0.0 else np.sqrt(total)
 
 
 @jit
@@ -184,7 +98,7 @@ class Answers(NamedTuple):
     hinge: np.ndarray  # of the outputs that were found
     gap: np.ndarray  # likewise
     slack: np.ndarray  # of the oracle's own bounds; zero where it is exact
-    magnitude: np.ndarray  # size of the terms that hinge and gap are made of
+    reach: np.ndarray  # R_i (see `rounding`): sizes of the features that scores are made of
     loss: np.ndarray
     start: np.ndarray
     size: np.ndarray
@@ -225,11 +139,11 @@ def _sweep(
     work: SweepWork,
     out: Any,
 ) -> int:
-    """Hinge, gap and the size of their terms at positions span[0]:span[1] of the order.
+    """Hinge, gap and the size of their features at positions span[0]:span[1] of the order.
 
     Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
-    truth, weight, w, room = blocks
+    truth, weight, column_norm, w, room = blocks
     features, oracles = seam.features, seam.oracles
     theta, seen = w if seam.is_identity else work.theta, work.seen
     is_kept = out.code.shape[0] > 0
@@ -246,7 +160,10 @@ def _sweep(
         n_parts = unpack_corner(seam, data, i, work, size)
         gather(theta, work.part, n_parts, seen)
         corner_score = dot(work.value, seen, 0, n_parts)
+        longest = column_norm[i] if column_norm.shape[0] else 0.0
+        size_of_terms = reach(work.value, 0, n_parts, longest)
         begin, length = store.start[i], store.length[i]
+        size_of_terms += reach(store.mean, begin, length, longest)
         gather(theta, store.part[begin : begin + length], length, seen)
         mean_score = dot(store.mean, seen, begin, length)
         n_true = truth.start[i + 1] - truth.start[i]  # the true parts come first in every block
@@ -254,7 +171,8 @@ def _sweep(
         out.loss[position], out.slack[position] = loss, slack
         out.hinge[position] = loss + corner_score - true_score
         out.gap[position] = weight[i] * (loss + corner_score - mean_score) - store.ell[i]
-        out.magnitude[position] = loss + abs(corner_score) + abs(mean_score) + abs(true_score)
+        size_of_terms += reach(truth.value, truth.start[i], n_true, longest)
+        out.reach[position] = size_of_terms
     return span[1]
 
 
@@ -266,6 +184,7 @@ class Sweep(NamedTuple):
     """
 
     answers: Answers
+    magnitude: np.ndarray  # size of the terms that hinges and gaps are made of
     is_valid: bool
     is_exact: bool
 
@@ -293,70 +212,81 @@ def sweep(
 ) -> Sweep:
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
-    Raises `OracleError` when an output (or a bound, where there are bounds) is below the score of
-    the true one.
+    In slices, between which Ctrl-C is heard and the pace of the workers may raise
+    `OutOfTimeError`. Raises `OracleError` when an output (or a bound, where there are bounds) is
+    below the score of the true one, or when all blocks together find no loss at w = 0 where there
+    is some.
     """
-    order = np.arange(len(blocks)) if order is None else order
+    is_full, order = order is None, np.arange(len(blocks)) if order is None else order
     room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
     out = _room_for_answers(blocks, room[order], keep)
-    if workers is not None:
-        workers.prefetch(order, w, scratch)
-    done = 0
+    pace = Pace() if workers is None else workers.pace
+    done, asked = 0, 0
     while done < len(order):
-        done = _fill(blocks, order, done, store, (w, room), (work, scratch), out, workers)
-        if done < len(order):
+        until = pace.until(done, len(order))
+        if workers is not None and until > asked:
+            workers.prefetch(order[asked:until], w, scratch)
+        asked, span = max(asked, until), (done, until)
+        done = _fill(blocks, order, span, store, (w, room), (work, scratch), out, workers)
+        pace.note(done)
+        if done < until:
             if blocks.is_compiled:
                 raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
             room = blocks.corner_size.copy()
             out = _more_room(room[order], out, done)
-    return _judged(blocks, order, out)
+    if is_full:
+        check_losses(blocks, w, out.loss)
+    return _judged(blocks, order, out, w, store.ell[order])
 
 
-def _judged(blocks: Blocks, order: np.ndarray, out: Answers) -> Sweep:
+def _judged(
+    blocks: Blocks, order: np.ndarray, out: Answers, w: np.ndarray, ell: np.ndarray
+) -> Sweep:
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
-    slack, tolerance = out.slack, ROUNDING * (1.0 + out.magnitude)
+    magnitude, weight = magnitudes(out.loss, out.reach, w), blocks.weight[order]
+    slack, tolerance = out.slack, ROUNDING * magnitude
     claims = blocks.is_exact or blocks.bounds_error
     hinge = out.hinge + slack
     is_worse = hinge < -tolerance
     if claims and is_worse.any():
         at = int(np.argmax(is_worse))
         _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.bounds_error)
-    is_below_mean = out.gap + blocks.weight[order] * slack < -tolerance * blocks.weight[order]
+    is_below_mean = out.gap + weight * slack < -(weight * tolerance + ROUNDING * ell)
     is_valid = claims and not is_below_mean.any()
-    return Sweep(out, is_valid, is_valid and not (slack > tolerance).any())
+    return Sweep(out, magnitude, is_valid, is_valid and not (slack > tolerance).any())
 
 
 def _fill(
     blocks: Blocks,
     order: np.ndarray,
-    begin: int,
+    span: Span,
     store: Store,
     at: tuple[np.ndarray, np.ndarray],
     own: tuple[SweepWork, Any],
     out: Answers,
     workers: Workers | None,
 ) -> int:
-    """Answers from `begin` on, in threads where there are any; where it stopped.
+    """Answers at the positions of a span, in threads where there are any; where it stopped.
 
     `at` is (w, most entries of each block's answers).
     """
-    of_blocks = (blocks.truth, blocks.weight, *at)
+    of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, *at)
 
-    def fill(span: tuple[int, int], work: SweepWork, scratch: Any) -> int:
+    def fill(part: Span, work: SweepWork, scratch: Any) -> int:
         args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-        return int(call(_sweep, blocks.kind, span, *args))
+        return int(call(_sweep, blocks.kind, part, *args))
 
     if workers is not None and workers.has_threads:
-        return workers.run(len(order), fill)
-    return fill((begin, len(order)), *own)
+        return workers.run(span, fill)
+    return fill(span, *own)
 
 
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
     room = room if keep else np.zeros_like(room)
     total, size = int(room.sum()), np.zeros_like(room)
     code, value = np.zeros(total, dtype=np.int32), np.zeros(0 if blocks.is_coded else total)
-    hinge, gap, slack, magnitude, loss = (np.zeros(len(room)) for _ in range(5))
-    return Answers(hinge, gap, slack, magnitude, loss, starts(room), size, code, value)
+    hinge, gap, slack, reach, loss = (np.zeros(len(room)) for _ in range(5))
+    return Answers(hinge, gap, slack, reach, loss, starts(room), size, code, value)
 
 
 def _more_room(room: np.ndarray, out: Answers, done: int) -> Answers:
@@ -415,7 +345,8 @@ def _raise_worse_than_truth(i: int, hinge: float, bounds_error: bool) -> None:
 def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None:
     """Compile what `examine` runs, by running it on no block."""
     none = np.zeros(0, dtype=np.int64)
-    of_blocks = (blocks.truth, blocks.weight, rebuild_v(blocks, store), blocks.corner_size)
+    v = rebuild_v(blocks, store)
+    of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, v, blocks.corner_size)
     out = _room_for_answers(blocks, none, keep=False)
     args = (none, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
     call(_sweep, blocks.kind, (0, 0), *args)
@@ -437,15 +368,35 @@ def examine(
 ) -> tuple[Certificate, np.ndarray, Sweep]:
     """The certificate of a dual point, its rebuilt v, and the pass it came from."""
     v = rebuild_v(blocks, store, workers)
-    w = weights_of(blocks, v, lam)
+    w, ell = weights_of(blocks, v, lam), float(store.ell.sum())
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
-    primal = primal_value(blocks, w, found.hinge, lam)
-    dual = dual_value(blocks, v, float(store.ell.sum()), lam)
-    gap = primal - dual
-    if found.is_valid:
-        gap = max(gap, 0.0)  # below zero is rounding; with an inexact oracle it would be news
-    resolution = float(np.finfo(float).eps) * inner(blocks.weight, 1.0 + found.answers.magnitude)
+    primal, dual = primal_value(blocks, w, found.hinge, lam), dual_value(blocks, v, ell, lam)
     block_slack = blocks.weight * found.slack
-    slack = float(block_slack.sum()) if found.is_valid else float("nan")
-    block_gaps, is_exact = found.answers.gap + block_slack, found.is_exact
-    return Certificate(primal, dual, gap, block_gaps, lam, is_exact, resolution, slack), v, found
+    noise = resolution(blocks.weight, found.magnitude, found.answers.reach, w, ell, lam)
+    slack = float(block_slack.sum())
+    if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
+        noise, slack = noise + slack, 0.0
+    certificate = Certificate(
+        primal,
+        dual,
+        primal - dual,
+        found.answers.gap + block_slack,
+        lam,
+        found.is_exact,
+        noise,
+        slack if found.is_valid else float("nan"),
+    )
+    return _faced(certificate), v, found
+
+
+def _faced(certificate: Certificate) -> Certificate:
+    """Against weak duality: below zero a gap is rounding, or else the proof of a wrong oracle.
+
+    (Of an oracle that claims nothing it is no news, and stays as it is.)
+    """
+    allowance = ROUNDING / UNITS * certificate.resolution
+    if not certificate.valid or certificate.gap >= 0.0:
+        return certificate
+    if certificate.gap < -allowance:
+        return certificate.as_estimate()
+    return replace(certificate, gap=0.0)

@@ -109,7 +109,7 @@ class Result:
         certificate = self.certificate
         if certificate.is_primal_only:
             return f"not known   ({certificate.kind})"
-        is_share = certificate.primal > 0.0 and certificate.gap >= 0.0
+        is_share = certificate.is_finite and certificate.primal > 0.0 and certificate.gap >= 0.0
         share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
         return f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"
 

@@ -1,51 +1,44 @@
 """One run of any method, from its beginning to its end, whatever its goal.
 
 When to certify, how long to wait after an estimate that promised too much, whether a run has
-stalled, budgets, Ctrl-C, checkpoints: all of that is decided here, and only here. Of a method the
-driver knows its `Engine`, of the purpose of the run its `Goal`.
+stalled, Ctrl-C, checkpoints: all of that is decided here, and only here. Of a method the driver
+knows its `Engine`, of the purpose of the run its `Goal`, of what it may still do its `Budget`.
 """
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, Generic
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.pace import OutOfTimeError
+from blockwolfe.results.restoring import are_same, certificate_of, record_of
 from blockwolfe.results.status import Status
+from blockwolfe.running.budget import Budget
 from blockwolfe.running.checkpoint import Saved, Writer
 from blockwolfe.running.clock import Clock
 from blockwolfe.running.events import Callback, wants_stop
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
+from blockwolfe.running.memory import Certified, Memory
+from blockwolfe.running.stalling import Mark
 
-__all__ = ["Driver", "Memory"]
+__all__ = ["Driver"]
 
-# A run has stalled when between two certificates the dual gained nothing that floating point can
-# tell, and the gap is either rounding noise (this many times the resolution of the numbers) ...
-NOISE = 100.0
-# ... or no longer falls by this factor. Near the optimum the gap is of the order of the root of
-# what the dual lacks, so that a dual that gains nothing visible can still hide a gap of 1e-8.
-STALLED_GAP = 0.9
+MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
 
-
-@dataclass
-class Memory:
-    """What the driver remembers of a run; a checkpoint keeps all of it."""
-
-    passes: int = 0  # or shares of passes, where the goal looks more often
-    is_current: bool = False  # whether the last certificate is of the present point
-    passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate
-    visits_certified: int = 0
-    calls_certified: int = 0
-    patience: int = 1  # passes to wait after a gap estimate that promised too much
-    seconds_to_certify: float = 0.0
+INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
 
 class Driver(Generic[Outcome]):
@@ -59,13 +52,18 @@ class Driver(Generic[Outcome]):
         limits: Limits,
         callbacks: tuple[Callback, ...] = (),
         writer: Writer | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.engine, self.goal, self.method = engine, goal, method
         self.limits, self.callbacks, self.writer = limits, callbacks, writer
-        self.clock, self.memory = Clock(), Memory()
+        self.clock, self.memory, self.mark = clock or Clock(), Memory(), Mark()
+        self.budget = Budget(engine, goal, limits, self.clock)
         self.certificate: Certificate | None = None  # the last one at this lambda
         self.remedy = ""  # what an engine said that could not go on
+        self.is_late = False  # whether the final certificate had to be given up ...
+        self.kept: Certified | None = None  # ... and what there is in its place
         self._is_moving = False  # whether the engine is between two lambdas
+        self._is_saved = False  # whether the file is to stay as it is
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -74,14 +72,14 @@ class Driver(Generic[Outcome]):
         try:
             status = self._until_there_is_a_reason()
             if self.goal.ends_with_certificate and not self.memory.is_current:
-                status = self.goal.conclude(self) or status
+                status = self._conclude() or status
         except KeyboardInterrupt:
             status = self._interrupted()
         try:
             return self.goal.outcome(self, status)
         finally:  # (also where making the outcome is interrupted, or lacks memory)
-            if self.writer is not None and not self._is_moving:
-                self._save(self.writer)
+            if not self._is_saved:
+                self._save_unless_moving()
 
     def _until_there_is_a_reason(self) -> Status:
         status = self._tried(self._begin)
@@ -95,24 +93,48 @@ class Driver(Generic[Outcome]):
         except CapTooSmallError as full:
             self.remedy = str(full)
             return Status.CACHE_FULL
+        except OutOfTimeError:
+            return Status.TIME_LIMIT
 
     def _begin(self) -> Status | None:
-        return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
+        if not self.goal.has_begun:
+            return self.goal.begin(self)
+        return self.goal.resume(self) or (Status.STALLED if self.memory.has_stalled else None)
 
     def _next_pass(self) -> Status | None:
-        self.memory.is_current = False
-        self.engine.advance(self._visits_left(), self._may_go_on)
-        self.memory.passes += 1
+        memory = self.memory
+        if not memory.is_made:  # (a checkpoint may lie between a pass and what follows)
+            memory.is_current = False
+            with suppress(OutOfTimeError):  # (what was begun is left, before any change)
+                self.engine.advance(self.budget.visits_left(), self._may_go_on)
+            memory.passes, memory.is_made = memory.passes + 1, True
+        if memory.lacks_refresh:
+            self._refresh()
         is_stalled = self._is_due() and self._renew()
         ending = self.goal.after_pass(self)
+        self.memory.is_made = False
         # (a goal that has gone on to another lambda has left the certificate behind)
-        return ending or (Status.STALLED if is_stalled and self.memory.is_current else None)
+        memory.has_stalled = is_stalled and memory.is_current
+        return ending or (Status.STALLED if memory.has_stalled else None)
+
+    def _conclude(self) -> Status | None:
+        """The final certificate, if there is time; a better ending, if there is one."""
+        try:
+            return self.goal.conclude(self)
+        except OutOfTimeError:
+            self.is_late, self.remedy = True, self.budget.remedy(self.kept is not None)
+            self.goal.leave(self)
+            return Status.TIME_LIMIT
 
     def _interrupted(self) -> Status:
         try:
+            # (as it was: a final certificate renews estimates, which the run that goes on had not)
+            self._is_saved = self._save_unless_moving()
             if self.goal.ends_with_certificate:
-                self.goal.conclude(self)
-        except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
+                if not self.memory.is_current:
+                    print(INTERRUPTED, file=sys.stderr, flush=True)
+                self._conclude()
+        except KeyboardInterrupt:  # a second Ctrl-C, or workers that hang: no final pass
             self.goal.leave(self)
         return Status.INTERRUPTED
 
@@ -132,16 +154,18 @@ class Driver(Generic[Outcome]):
     def oracle_seconds(self) -> float:
         """All calls, each taken to cost as much as those of the last certificate."""
         seconds = self.memory.seconds_to_certify / self.engine.n_blocks
-        return seconds * self._calls() if seconds else float("nan")
+        return seconds * self.budget.calls() if seconds else float("nan")
 
     def certify(self) -> Certificate:
         """A full pass."""
-        began, memory = self.clock(), self.memory
-        self.certificate = self.engine.certify()
-        memory.seconds_to_certify = self.clock() - began
-        counts = self.engine.counts
+        memory = self.memory
+        with self.budget.certifying():
+            self.certificate = self.engine.certify()
+        memory.seconds_to_certify, counts = self.budget.last_certificate, self.engine.counts
         memory.passes_certified, memory.is_current = memory.passes, True
         memory.visits_certified, memory.calls_certified = counts.visits, counts.oracle_calls
+        if self.budget.may_be_late():
+            self.kept = Certified(self.certificate, self.engine.state(), self.reported_w.copy())
         return self.certificate
 
     def tell(self, event: Any) -> bool:
@@ -157,6 +181,7 @@ class Driver(Generic[Outcome]):
         self._is_moving = True
         move()
         self.certificate, self.memory.is_current, self.memory.patience = None, False, 1
+        self.memory.passes_begun, self.mark = self.memory.passes, Mark()
         self._is_moving = False
 
     # -- certificates --------------------------------------------------------------------------
@@ -165,11 +190,15 @@ class Driver(Generic[Outcome]):
         """Whether the pass that has ended is to be followed by a certificate."""
         if self.engine.is_free_to_certify:
             return True
+        if not (self.budget.has_calls_to_certify() and self.budget.has_time_to_certify()):
+            return False
         if self._work_since_certificate() >= self.method.full_pass_every:
-            return self._can_afford_certificate()
+            return True
+        if self.goal.ends_with_certificate and not self.budget.has_time():
+            return True
         waited = self.memory.passes - self.memory.passes_certified
         is_promising = self.goal.needs_certificates and self._is_promising()
-        return is_promising and waited >= self.memory.patience and self._can_afford_certificate()
+        return is_promising and waited >= self.memory.patience
 
     def _is_promising(self) -> bool:
         return self.engine.gap_estimate <= self._target()
@@ -188,73 +217,54 @@ class Driver(Generic[Outcome]):
 
     def _renew(self) -> bool:
         """A certificate that was due; whether it shows that the run has stalled."""
-        before, memory = self.certificate, self.memory
-        waited = self.goal.share * (memory.passes - memory.passes_certified)
+        memory, method = self.memory, self.method
         has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
         now = self.certify()
         memory.patience = 2 * memory.patience if was_promised else 1
-        if now.gap <= self.limits.tol:
+        if now.reaches(self.limits.tol):
             return False
-        self.engine.refresh()
-        if before is None or not (self.method.is_monotone and has_visited_open):
-            return False
-        return _gains_nothing(before, now, waited >= self.method.full_pass_every)
+        self._refresh()
+        if not method.is_monotone:
+            return not (now.is_finite or now.is_primal_only)
+        passes = self.goal.share * (memory.passes - memory.passes_begun)
+        return self.mark.has_stalled(now, passes, method.full_pass_every) and has_visited_open
+
+    def _refresh(self) -> None:
+        """Where there is time: it may take as long as a certificate."""
+        self.memory.lacks_refresh = True
+        if self.budget.has_time_to_certify(2):
+            self.engine.refresh()
+        self.memory.lacks_refresh = False
 
     # -- budgets -------------------------------------------------------------------------------
-
-    def _calls(self) -> int:
-        counts = self.engine.counts
-        return counts.oracle_calls + counts.certificate_calls
-
-    def _visits_left(self) -> int:
-        """Visits of the next pass: as many as the goal wants, if the budget has them."""
-        n_blocks = self.engine.n_blocks
-        wanted = max(1, int(self.goal.share * n_blocks))
-        if self.limits.max_oracle_calls is None:
-            return wanted
-        left = self.limits.max_oracle_calls - self._calls() - n_blocks  # (the final certificate)
-        if self.engine.is_free_to_certify:  # a step goes by the certificate before it
-            return wanted if left >= 0 else 0
-        return min(wanted, left) if left >= self.engine.fewest_visits else 0
-
-    def _can_afford_certificate(self) -> bool:
-        limit = self.limits.max_oracle_calls
-        needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh  # with the final one
-        return limit is None or self._calls() + needed <= limit
 
     def _only_hits(self) -> bool:
         """Whether a cache has only hits, with no calls left for the full pass that is due."""
         since = self._work_since_certificate()
-        return since >= 2 * self.method.full_pass_every and not self._can_afford_certificate()
-
-    def _has_time(self) -> bool:
-        """Whether there is time for more, with the final certificate still to come."""
-        if self.limits.time_limit is None:
-            return True
-        return self.clock() + self._seconds_kept_back() < self.limits.time_limit
-
-    def _seconds_kept_back(self) -> float:
-        if not self.goal.ends_with_certificate:
-            return 0.0
-        visits = self.engine.counts.visits
-        by_visits = self.clock() * self.engine.n_blocks / visits if visits else 0.0
-        return self.memory.seconds_to_certify or by_visits
+        return since >= 2 * self.method.full_pass_every and not self.budget.has_calls_to_certify()
 
     def _may_go_on(self) -> bool:
         """Asked between chunks of visits: a moment to write a checkpoint."""
         if self.writer is not None and self.writer.is_due():
             self._save(self.writer)
-        return self._has_time()
+        return self.budget.has_time()
 
     def _budget_spent(self) -> Status | None:
+        if self.memory.is_made:  # (what follows the last pass comes first)
+            return None
         limit = self.limits.max_passes
         if limit is not None and self.goal.passes_made(self) >= limit:
             return Status.MAX_PASSES
-        if self._visits_left() <= 0 or self._only_hits():
+        if self.budget.visits_left() <= 0 or self._only_hits():
             return Status.MAX_ORACLE_CALLS
-        return None if self._has_time() else Status.TIME_LIMIT
+        return None if self.budget.has_time() else Status.TIME_LIMIT
 
     # -- checkpoints -----------------------------------------------------------------------------
+
+    def _save_unless_moving(self) -> bool:
+        if self.writer is not None and not self._is_moving:
+            self._save(self.writer)
+        return self.writer is not None
 
     def _save(self, writer: Writer) -> None:
         with self.clock:
@@ -262,6 +272,7 @@ class Driver(Generic[Outcome]):
             driver = {
                 "seconds": self.clock(),
                 "memory": asdict(self.memory),
+                "mark": asdict(self.mark),
                 "certificate": known,
                 "has_begun": self.goal.has_begun,
                 "goal": self.goal.to_save(),
@@ -270,19 +281,37 @@ class Driver(Generic[Outcome]):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a checkpoint; one of a run that had not begun holds nothing to go on from."""
-        driver = saved.driver
-        if not driver["has_begun"]:
+        read, lam = Reader(saved.driver, "driver"), self.engine.lam
+        if not read.flag("has_begun"):
             return
-        self.memory = Memory(**driver["memory"])
-        known = driver["certificate"]
-        self.certificate = None if known is None else Certificate(**known)
-        self.clock.advance(driver["seconds"])
-        self.goal.restore(driver["goal"])
+        self.memory = record_of(Memory, read.inside("memory"))
+        self.mark = record_of(Mark, read.inside("mark"))
+        self.certificate = self._certificate_in(read)
+        self.clock.advance(read.number("seconds", least=0.0, most=MOST_SECONDS))
+        self.budget.resume(self.memory.seconds_to_certify)
+        self.goal.restore(read.inside("goal").values)
         self.engine.restore(saved.engine)
+        if self.goal.stays_at_lambda and self.engine.lam != lam:
+            raise Misfit(f"the run is at lambda {self.engine.lam:g}; expected {lam:g}.")
 
+    def _certificate_in(self, read: Reader) -> Certificate | None:
+        if read.given("certificate") is None:
+            if self.memory.is_current:
+                raise Misfit("the last certificate is missing.")
+            return None
+        inside, n_blocks = read.inside("certificate"), self.engine.n_blocks
+        gaps = inside.array("block_gaps", np.float64, (n_blocks,), is_finite=False)
+        return certificate_of(inside, gaps)
 
-def _gains_nothing(before: Certificate, now: Certificate, is_long: bool) -> bool:
-    """Whether neither dual nor gap have come closer, `is_long` telling of many passes between."""
-    gains = now.dual - before.dual > now.resolution
-    is_noise = now.gap <= NOISE * now.resolution
-    return not gains and (is_noise or (is_long and now.gap > STALLED_GAP * before.gap))
+    def verify(self, saved: Saved) -> bool:
+        """Whether the certificate that was restored is of the point that was: by a full pass.
+
+        No file can vouch for a certificate. Nothing is counted, and the run stays where it was.
+        """
+        if not self.memory.is_current or self.certificate is None:
+            return True
+        with self.clock:
+            self.engine.restore(copy.deepcopy(saved.engine))  # (the pass renews arrays in place)
+            found = self.engine.certify()
+            self.engine.restore(saved.engine)
+        return are_same(found, self.certificate)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.state import weights_of
+from blockwolfe.problem.state import State, weights_of
+from blockwolfe.results.restoring import checked_trace
 from blockwolfe.results.result import REMEDIES, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -30,6 +32,7 @@ class Goal(ABC, Generic[Outcome]):
     """
 
     share: ClassVar[float] = 1.0  # of a pass, between two looks at the gap estimate
+    stays_at_lambda: ClassVar[bool] = True
     ends_with_certificate: ClassVar[bool] = True  # for which calls and time are kept back
 
     @property
@@ -104,7 +107,7 @@ class Solve(Goal[Result]):
     def after_pass(self, driver: Driver[Result]) -> Status | None:
         """One more row, shown to the callbacks."""
         row = self._row(driver)
-        self.trace.append(row)
+        self._put(row)
         stops = self._tell(driver, row)
         return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
 
@@ -112,11 +115,7 @@ class Solve(Goal[Result]):
         """A run always ends with a certificate in its last row."""
         if not driver.memory.is_current:
             driver.certify()
-        row = self._row(driver)
-        if self.has_begun and self.trace[-1].visits == row.visits:
-            self.trace.replace_last(row)
-        else:
-            self.trace.append(row)
+        self._put(self._row(driver))
         return self._ending(driver)
 
     def leave(self, driver: Driver[Result]) -> None:
@@ -124,9 +123,17 @@ class Solve(Goal[Result]):
         if not self.has_begun:
             self.trace.append(self._row(driver))
 
+    def _put(self, row: TraceRow) -> None:
+        """As the last row, in place of one of the same moment."""
+        last = self.trace[-1] if self.has_begun else None
+        if last is not None and (last.passes, last.visits) == (row.passes, row.visits):
+            self.trace.replace_last(row)
+        else:
+            self.trace.append(row)
+
     def _ending(self, driver: Driver[Result]) -> Status | None:
         certificate = driver.current
-        if certificate is None or not certificate.gap <= driver.limits.tol:
+        if certificate is None or not certificate.reaches(driver.limits.tol):
             return None
         return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE
 
@@ -171,16 +178,15 @@ class Solve(Goal[Result]):
 
     def outcome(self, driver: Driver[Result], status: Status) -> Result:
         """Weights, certificate, and how they were reached."""
-        engine = driver.engine
-        certificate = driver.current or Certificate.unknown(engine.n_blocks, engine.lam)
-        state = engine.state()
+        engine, last = driver.engine, driver.engine.last_state()
+        certificate, state, w = self._final(driver, last)
         return Result(
-            w=self._final_w(driver, state),
+            w=w,
             certificate=certificate,
             status=status,
             trace=self.trace,
             state=state,
-            last_state=engine.last_state() if driver.method.is_averaged else state,
+            last_state=last,
             counts=engine.counts,
             seconds=driver.clock(),
             lam=engine.lam,
@@ -190,11 +196,18 @@ class Solve(Goal[Result]):
             remedy=self._remedy(driver, certificate, status),
         )
 
-    def _final_w(self, driver: Driver[Result], state: Any) -> np.ndarray:
-        """The weights that belong to the state, or those of a method that has none."""
-        if state is None:
-            return driver.reported_w.copy()
-        return weights_of(self._blocks, state.v, driver.engine.lam)
+    def _final(
+        self, driver: Driver[Result], last: State | None
+    ) -> tuple[Certificate, State | None, np.ndarray]:
+        """What belongs together: certificate, state, and weights. Without time, of earlier."""
+        if driver.is_late and driver.kept is not None:
+            return driver.kept.certificate, driver.kept.state, driver.kept.w
+        engine = driver.engine
+        certificate = driver.current or Certificate.unknown(engine.n_blocks, engine.lam)
+        state = engine.state() if driver.method.is_averaged else last
+        if state is None:  # of a method without a dual point
+            return certificate, state, driver.reported_w.copy()
+        return certificate, state, weights_of(self._blocks, state.v, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:
         tol = driver.limits.tol
@@ -202,6 +215,8 @@ class Solve(Goal[Result]):
             return driver.remedy
         if certificate.is_primal_only:
             return "This method certifies no gap; one with a dual point, such as 'auto', does."
+        if not (certificate.is_finite or np.isnan(certificate.primal)):
+            return "The numbers overflow: bounds, features or losses are too large; scale them."
         if certificate.slack > tol:  # the bounds alone keep the gap above tol
             return (
                 f"The bounds of the approximate oracle leave {certificate.slack:.3g} of the gap: "
@@ -217,4 +232,4 @@ class Solve(Goal[Result]):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on with that trace."""
-        self.trace = Trace.from_dict(saved["trace"])
+        self.trace = checked_trace(Reader(saved, "goal").given("trace"))

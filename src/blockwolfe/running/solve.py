@@ -44,10 +44,12 @@ def solve(
     tol : stop when the certified gap P - D is at most this (absolute).
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit; `max_passes="auto"` is
         1000, or 200,000 visits where there are fewer than 200 examples. Oracle calls include
-        those of certificates, and the last n are kept for the final one; so is time for it.
+        those of certificates, and the last n are kept for the final one; so is time for it. Time
+        is seconds at work, without compiling, callbacks and held-out data. Where it does not
+        suffice for any certificate, the result has none, and its remedy says how long one takes.
     start : a `State` of the same problem (`result.last_state`) to go on from, at any lambda.
-    random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a slow Python
-        oracle not to the bit: how many are called at a time depends on the clock).
+    random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a Python oracle
+        how many are called at a time depends on the clock; `result.method` says how many).
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
     targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate

@@ -155,6 +155,8 @@ class TaskBlocks:
     n_parts: int  # parts are numbered 0..n_parts-1 in every block
     corner_size: np.ndarray  # most entries of a code of block i (for Python tasks: seen so far)
     part_size: np.ndarray  # most parts that an output of block i unpacks to (likewise)
+    part_count: np.ndarray | None = None  # of block i parts are below this; None: n_parts in all
+    n_codes: int = 0  # where outputs are coded, entries of a code are below this
     truth: Corners  # the true outputs as parts
     true_codes: Codes  # and encoded
     is_coded: bool = False  # else a code is the list of parts itself
@@ -164,6 +166,11 @@ class TaskBlocks:
     is_cheap: bool = False  # whether an oracle call costs no more than looking at a few corners
     # What its oracles read, where that is not `data`: lists of values by name.
     reads: dict[str, Any] = field(default_factory=dict)
+    # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
+    # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
+    n_steps: float = 2e4
+    # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
+    column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)

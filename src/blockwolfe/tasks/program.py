@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import program
 from blockwolfe.tasks.learned import Learned
@@ -102,6 +103,11 @@ class Program(Learned, BaseEstimator):
     by HiGHS, the linear relaxation first (see `structures.program`), and may be of any size. This
     oracle takes milliseconds and not microseconds: a cache and `n_jobs` help.
 
+    HiGHS is exact up to tolerances, and bounds what they leave: about 1e-13 of the largest score of
+    a variable whose value is not forced. Certificates are made with these bounds. Where they are
+    no more than rounding the certificate is `exact`; where scores are huge beside the differences
+    that matter it is valid with a `slack`, which says how much of the gap HiGHS could not settle.
+
     Parameters
     ----------
     task_loss : "hamming" (the share of wrong variables), `Hamming(normalize=False)` for their
@@ -143,7 +149,12 @@ class Program(Learned, BaseEstimator):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the layout and the loss."""
         super().relearn(learned)
-        self.layout_ = PartLayout(*learned["layout_"])
+        read = Reader(learned)
+        n_features, *rest = read.integers("layout_", len(PartLayout._fields))
+        if n_features < 0 or rest != [0, 1, 0]:
+            raise Misfit("layout_ is not one weight per feature.")
+        read.array("cost_", np.float64, (2, 2), least=0.0)
+        self.layout_ = PartLayout(n_features, *rest)
         self.loss_ = self._checked_loss()
 
     def _checked_loss(self) -> Loss:
@@ -215,8 +226,18 @@ class Program(Learned, BaseEstimator):
 
     def augmented_decode(self, x: ProgramInput, y: Any, w: np.ndarray) -> np.ndarray:
         """The best selection for L(y, .) + <w, phi(x, .)>."""
+        return self.augmented_decode_bound(x, y, w)[0]
+
+    def augmented_decode_bound(
+        self, x: ProgramInput, y: Any, w: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """The same, and a number that L(y, .) + <w, phi(x, .)> of no selection exceeds."""
         cost = self.cost_[np.asarray(y, dtype=np.int64)] * self._scale(x.n_variables)
-        return program.maximize(x.features @ w + cost[:, 1] - cost[:, 0], x.A, x.b, x.lower)
+        scores = x.features @ w + cost[:, 1] - cost[:, 0]
+        found = program.solve(scores, x.A, x.b, x.lower)
+        # (scores are sums themselves, and may be small because large terms cancel)
+        terms = float((abs(x.features) @ np.abs(w)).sum() + cost.sum())
+        return found.z, found.bound + float(cost[:, 0].sum()) + program.UNITS * terms
 
     def _scale(self, m: int) -> float:
         return float(self.loss_.scale(np.full(1, max(m, 1)))[0])

@@ -30,7 +30,7 @@ class Cache:
         Active corners are never evicted: a run whose active set needs more ends as CACHE_FULL.
     max_bytes : most memory for stored corners; the longest unused idle ones are evicted.
     multi_plane : instead of the hit rule, alternate a pass of oracle calls with passes over
-        stored corners alone, for as long as these gain more dual per second.
+        stored corners alone, for as long as these gain more dual for their work.
 
     >>> Cache(max_corners=50).F
     0.25

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import call
-from blockwolfe.base.seeds import plain_state
+from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
+from blockwolfe.methods.bcfw.batches import batch_size
 from blockwolfe.methods.bcfw.gap_tree import make_tree
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
@@ -38,11 +41,6 @@ __all__ = ["NO_BATCH", "BlockEngine"]
 
 # Aim of one call into the loop: long enough to cost nothing, short enough to interrupt.
 CHUNK_SECONDS = 0.2
-# Oracle time of one batch of parallel calls: long enough to pay for handing it out.
-BATCH_SECONDS = 0.01
-# Compiled oracles cheaper than this are called one by one in their visits: a batch scores its
-# blocks twice, which costs more than a second core gains.
-EXPENSIVE_SECONDS = 1e-4
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
@@ -54,15 +52,15 @@ class BlockEngine(DualEngine):
 
     def __init__(self, method: BCFW, setup: Setup, keeps_corners: bool) -> None:
         super().__init__(setup, method.averaging, keeps_corners)
-        self.method: BCFW = method
+        self.method: BCFW = replace(method, batch_size=batch_size(method, setup))
         self.rng = setup.rng
         self._draws, self._done = _NO_DRAWS, 0  # the pass at work; a checkpoint may split it
+        self._is_open = False  # whether it has begun, and was not said to have ended
         self._source = FROM_ORACLE
         self._hit_floor = 0.0  # of the cache, for the pass at work
         self._n_draws = 0
-        self._chunk = 2000 if self.blocks.is_compiled else 1
-        self._planes = Planes()
-        self.seconds_per_call = np.nan  # of the oracle, from full passes
+        self._chunk = 1  # visits of the next call into the loop, by the time of the last
+        self._planes = Planes(self.blocks)
 
     def prepare(self) -> None:
         """Compile the loop as well."""
@@ -100,18 +98,19 @@ class BlockEngine(DualEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        if self._done >= len(self._draws.block):
-            self._begin_pass(max_visits)
-        began, dual = time.perf_counter(), self.dual() if self._has_planes else 0.0
+        if not self._is_open:
+            with uninterrupted():
+                self._begin_pass(max_visits)
         while self._done < len(self._draws.block) and may_go_on():
-            self._make_room()
             self._next_chunk()
-        if self._has_planes:
-            seconds = time.perf_counter() - began
-            self._planes.note(self._source == FROM_STOCK, self.dual() - dual, seconds)
+        self._is_open = self._done < len(self._draws.block)
+        if self._has_planes and not self._is_open:
+            self._planes.end(self._source == FROM_STOCK, self.dual(), self.counts, self.point)
 
     def _begin_pass(self, max_visits: int) -> None:
         ledger, method = self.ledger, self.method
+        if self._has_planes:
+            self._planes.begin(self.dual(), self.counts)
         self._source = FROM_ORACLE
         if method.cache is not None:
             self._source = FROM_CACHE_OR_ORACLE
@@ -128,7 +127,7 @@ class BlockEngine(DualEngine):
         draws = _checked(draws, self.n_blocks, sampling, has_tree=len(ledger.notes.tree) > 0)
         self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
         self._n_draws += len(self._draws.block)
-        self._done = 0
+        self._done, self._is_open = 0, True
 
     def _plant_tree(self) -> None:
         gap, sampling = self.ledger.gap, self.method.sampling
@@ -136,40 +135,53 @@ class BlockEngine(DualEngine):
         self.ledger.put(tree=make_tree(gap, sampling.is_max) if is_known else np.zeros(0))
 
     def _next_chunk(self) -> None:
-        if self._batch_size() > 1 and self._source == FROM_ORACLE:
-            self._next_batch(self._batch_size())
+        if self._source == FROM_ORACLE and (self.method.batch_size or 1) > 1:
+            self._next_batch(self.method.batch_size or 1)
             return
         began, begin = time.perf_counter(), self._done
-        until = begin + self._chunk
-        part = Draws(self._draws.block[:until], self._draws.uniform[:until])
-        self._done = self._visit(part, begin, self._source, NO_BATCH)
-        self._check_progress(self._done == begin)
-        self._adapt_chunk(time.perf_counter() - began, self._done - begin)
+        until = min(begin + self._chunk, len(self._draws.block))
+        self._visit_until(until)
+        while self._done < until:
+            self._make_room()
+            self._visit_until(until)
+        self._adapt_chunk(time.perf_counter() - began, until - begin)
+
+    def _visit_until(self, until: int) -> None:
+        begin, counts = self._done, self.ledger.counts
+        before, part = int(counts.visits), Draws(*(array[:until] for array in self._draws))
+        try:
+            self._visit(part, begin, self._source, NO_BATCH)
+        finally:  # (also at Ctrl-C: what was visited is not visited again)
+            self._done = begin + int(counts.visits) - before
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         blocks, point = self.blocks, self.point
-        sizes = (blocks.weight, blocks.corner_size, blocks.part_size, point.code_size)
+        most = (blocks.corner_size, blocks.part_size, point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
-            size = blocks.corner_size.copy()
-            sizes = (blocks.weight, size, size, size)
+            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
+        sizes = (blocks.weight, *most, blocks.column_norm)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
         args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
         return int(call(visit_blocks, blocks.kind, *args))
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
-        if n_visits:
-            wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)
-            self._chunk = int(np.clip(wanted, 1, 10 * self._chunk))
+        wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)
+        self._chunk = int(np.clip(wanted, 1, 10 * self._chunk))
 
     # -- room ----------------------------------------------------------------------------------
 
     def _make_room(self) -> None:
+        """Where the loop has stopped for it, and nowhere else: what goes must not go by the clock.
+
+        (Within a cap, making room costs idle corners.)
+        """
+        self._check_stop()
         cache = self.method.cache
         self.point.make_room(cache.max_bytes if cache is not None else None)
 
-    def _check_progress(self, is_stuck: bool) -> None:
-        """Why no visit was made: a cap that is too small, or an oracle that breaks its contract."""
+    def _check_stop(self) -> None:
+        """Refuse what room does not help: a cap that is too small, an oracle that breaks rules."""
         counts, blocks, point = self.ledger.counts, self.blocks, self.point
         i = int(counts.stopped_at)
         if counts.is_full:
@@ -179,24 +191,13 @@ class BlockEngine(DualEngine):
                 f"the active set of example {i} needs at least "
                 f"{int(point.arrays.stock.n_rows[i]) + 1}"
             )
-        if not is_stuck or not blocks.is_compiled:
+        if not blocks.is_compiled:
             return
         part_size, code_size = int(blocks.part_size[i]), int(point.code_size[i])
         if has_room(self._rule(FROM_ORACLE), point.arrays, i, part_size, code_size):
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
     # -- batches of parallel oracle calls --------------------------------------------------------
-
-    def _batch_size(self) -> int:
-        """Blocks whose oracles are called together; one means that visits call their own."""
-        if self.method.batch_size is not None:
-            return self.method.batch_size
-        is_unknown = bool(np.isnan(self.seconds_per_call))
-        is_cheap = is_unknown or self.seconds_per_call < EXPENSIVE_SECONDS
-        if self.workers.n_jobs == 1 or (self.blocks.is_compiled and is_cheap):
-            return 1
-        calls = BATCH_SECONDS / self.seconds_per_call if not is_unknown else 1.0
-        return int(np.clip(calls, 2 * self.workers.n_jobs, self.n_blocks))
 
     def _next_batch(self, size: int) -> None:
         """Oracle calls at one w, then a step each, exact at its own w: the dual never decreases.
@@ -212,18 +213,21 @@ class BlockEngine(DualEngine):
             blocks, store, self.w, *self.own, order=order, keep=True, workers=self.workers
         )
         found = swept.answers
-        counts.violations += blocks.is_exact and not swept.is_valid
-        self.ledger.gap[order] = np.maximum(found.gap, 0.0)
-        counts.oracle_calls += len(order)
         batch = Batch(found.start, found.size, found.code, found.value, found.loss)
-        done = 0
+        with uninterrupted():  # (all steps of the batch or none)
+            counts.violations += blocks.is_exact and not swept.is_valid
+            self.ledger.gap[order] = np.maximum(found.gap, 0.0)
+            counts.oracle_calls += len(order)
+            self._step_through(order, batch)
+            self._plant_tree()
+            self._done = min(begin + size, len(self._draws.block))
+
+    def _step_through(self, order: np.ndarray, batch: Batch) -> None:
+        done, draws = 0, Draws(order, np.zeros(len(order)))
         while done < len(order):
-            self._make_room()
-            from_here = done
-            done = self._visit(Draws(order, np.zeros(len(order))), done, FROM_BATCH, batch)
-            self._check_progress(done == from_here)
-        self._plant_tree()
-        self._done = min(begin + size, len(self._draws.block))
+            done = self._visit(draws, done, FROM_BATCH, batch)
+            if done < len(order):
+                self._make_room()
 
     def _drawn(self, block: np.ndarray, uniform: np.ndarray) -> np.ndarray:
         """The blocks of a batch, drawn from the estimates as they were before it."""
@@ -241,9 +245,7 @@ class BlockEngine(DualEngine):
 
     def certify(self) -> Certificate:
         """A full pass at the current (or averaged) point; renews the gap estimates."""
-        began = time.perf_counter()
         certificate, _ = self._full_pass()
-        self.seconds_per_call = (time.perf_counter() - began) / self.n_blocks
         self.certificate_calls += self.n_blocks
         return certificate
 
@@ -264,7 +266,7 @@ class BlockEngine(DualEngine):
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin a new pass, with draws and thresholds of the gaps as they are then."""
         super().shrink(rho, gap)
-        self._draws, self._done = _NO_DRAWS, 0
+        self._draws, self._done, self._is_open = _NO_DRAWS, 0, False
 
     # -- multi-plane scheduling --------------------------------------------------------------------
 
@@ -280,23 +282,34 @@ class BlockEngine(DualEngine):
             "draws_block": self._draws.block,
             "draws_uniform": self._draws.uniform,
             "done": self._done,
+            "is_open": self._is_open,
             "source": self._source,
             "planes": self._planes.to_save(),
             "rng": plain_state(self.rng),
             "hit_floor": self._hit_floor,
             "n_draws": self._n_draws,
-            "seconds_per_call": self.seconds_per_call,
+            "batch_size": self.method.batch_size,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._draws = Draws(saved["draws_block"], saved["draws_uniform"])
-        self._done, self._source = int(saved["done"]), int(saved["source"])
-        self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])
-        self._planes.restore(saved["planes"])
-        self.rng.bit_generator.state = saved["rng"]
-        self.seconds_per_call = float(saved["seconds_per_call"])
+        read = Reader(saved)
+        least, most = -1 if len(self.ledger.notes.tree) else 0, self.n_blocks - 1
+        block = read.array("draws_block", np.int64, (None,), least=least, most=most)
+        uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
+        self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
+        self._is_open = read.flag("is_open")
+        if self._is_open != (self._done < len(block)):
+            raise Misfit("is_open is not whether there are draws left.")
+        last = FROM_STOCK if self.point.keeps_corners else FROM_ORACLE
+        self._source = read.integer("source", most=last)
+        self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")
+        self._planes.restore(read.given("planes"))
+        restore_state(self.rng, read.given("rng"))
+        size = read.given("batch_size")
+        size = None if size is None else read.integer("batch_size", least=1)
+        self.method = replace(self.method, batch_size=size)
 
 
 def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:

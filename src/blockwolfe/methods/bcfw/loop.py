@@ -26,6 +26,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import drop_idle
+from blockwolfe.dual.work import Work
 from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
@@ -41,7 +42,7 @@ from blockwolfe.methods.bcfw.rules import (
 from blockwolfe.methods.bcfw.stepping import take_step
 from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.methods.ledger import Notes
-from blockwolfe.problem.certificate import ROUNDING
+from blockwolfe.problem.rounding import ROUNDING
 
 __all__ = ["visit_blocks"]
 
@@ -49,10 +50,14 @@ __all__ = ["visit_blocks"]
 @jit
 def _note_visit(
     rule: Rule, block: Block, target: Target, ell: float, used_at: np.ndarray, notes: Notes
-) -> float:
-    """Count the visit, renew the gap estimate after an oracle call; returns the block gap."""
+) -> tuple[float, bool]:
+    """Count the visit, renew the gap estimate after an oracle call; returns the block gap.
+
+    And whether the oracle's corner is below the mean by more than rounding of the scores as they
+    are (which are sums themselves: see `_size_of_terms`).
+    """
     i, weight, counts = block.i, block.weight, notes.counts
-    gap = weight * (target.height - block.score) - ell
+    gap, is_suspicious = weight * (target.height - block.score) - ell, False
     notes.last_visit[i] = counts.visits
     counts.visits += 1
     if target.row >= 0:
@@ -64,10 +69,27 @@ def _note_visit(
         notes.gap[i] = max(gap, 0.0)
         if notes.tree.shape[0]:
             renew_leaf(notes.tree, i, notes.gap[i], rule.is_max_gap)
-        terms = 1.0 + abs(target.height) + block.magnitude + target.loss
-        if gap < -ROUNDING * weight * terms:
-            counts.violations += 1
-    return gap
+        terms = abs(target.height) + block.magnitude + target.loss
+        is_suspicious = gap < -ROUNDING * (weight * terms + ell)
+    return gap, is_suspicious
+
+
+@jit
+def _size_of_terms(
+    rule: Rule, block: Block, target: Target, w: np.ndarray, sizes: Any, work: Work
+) -> float:
+    """Sizes of the terms of which the scores of corner and mean are made, before they cancel."""
+    column_norm, n_most = sizes
+    if column_norm > 0.0:
+        square = 0.0
+        for j in range(w.shape[0]):
+            square += w[j] * w[j]
+        return float(target.loss + np.sqrt(square) * column_norm * 2 * n_most)
+    total, code = target.loss, work.part if rule.is_coded else work.code
+    for e in range(target.n_parts):
+        value = 1.0 if rule.is_unit else work.value[e]
+        total += abs(value * block.theta[code[e]])
+    return total + block.magnitude
 
 
 @jit(forceinline=True)
@@ -93,10 +115,10 @@ def visit_blocks(
 ) -> int:  # fmt: skip
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
-    Returns the position at which it stopped. `sizes` are, by block: its weight, and the most
-    entries of the oracle's corners, of their parts, and of a corner that is stored.
+    Returns the position at which it stopped. `sizes` are, by block: its weight, the most entries
+    of the oracle's corners, of their parts, and of a corner that is stored, and `column_norm`.
     """
-    weight, corner_size, part_size, code_size = sizes
+    weight, corner_size, part_size, code_size, column_norm = sizes
     counts, stock, n_blocks, gap = notes.counts, point.stock, weight.shape[0], 0.0
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
@@ -118,7 +140,12 @@ def visit_blocks(
                     counts.is_full = target.outcome == IS_FULL
                     return position
                 block = ranked(block, ranks)
-                gap = _note_visit(rule, block, target, point.ell[i], stock.used_at, notes)
+                ell = point.ell[i]
+                gap, is_suspicious = _note_visit(rule, block, target, ell, stock.used_at, notes)
+                if is_suspicious:
+                    sizes_of_block = (column_norm[i] if column_norm.shape[0] else 0.0, part_size[i])
+                    terms = _size_of_terms(rule, block, target, point.w, sizes_of_block, work)
+                    counts.violations += gap < -ROUNDING * (weight[i] * terms + ell)
             else:
                 target = _again(rule, block, point, part_size[i], gap)
             if target.outcome != FOUND or not take_step(

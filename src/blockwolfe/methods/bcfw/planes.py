@@ -2,39 +2,72 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
+from blockwolfe.dual.point import DualPoint
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.results.result import Counts
+
 __all__ = ["Planes"]
+
+# Steps of a visit to stored corners: as such, and for each part of each of them.
+STEPS_PER_VISIT, STEPS_PER_PART = 2000.0, 50.0
 
 
 class Planes:
     """When passes over stored corners pay (Shah et al. 2015).
 
-    While the last of them gained more dual per second than all passes since the last one that
-    called the oracle.
+    While the last of them gained more dual for its work than all passes since the last one that
+    called the oracle. Work is counted, not timed, so that the same seed gives the same run.
     """
 
-    def __init__(self) -> None:
-        self._gain = self._seconds = self._last_rate = 0.0
+    def __init__(self, blocks: Blocks) -> None:
+        self._n_steps = blocks.n_steps
+        # (of true outputs: of a Python task others are known only as far as they were seen)
+        self._n_parts = len(blocks.truth.part) / len(blocks)
+        self._gain = self._work = self._last_rate = 0.0
         self._was_stock = False
+        self._before = (0.0, 0, 0)  # dual, visits and oracle calls at the beginning of the pass
 
-    def note(self, is_stock: bool, gain: float, seconds: float) -> None:
-        """A pass has ended."""
+    def begin(self, dual: float, counts: Counts) -> None:
+        """A pass begins."""
+        self._before = (dual, counts.visits, counts.oracle_calls)
+
+    def end(self, is_stock: bool, dual: float, counts: Counts, point: DualPoint) -> None:
+        """It has ended."""
+        before, visits, calls = self._before
+        n_visits, n_calls = counts.visits - visits, counts.oracle_calls - calls
+        per_visit = STEPS_PER_VISIT + STEPS_PER_PART * self._n_parts * point.n_stored()
+        self.note(is_stock, dual - before, n_visits * per_visit + n_calls * self._n_steps)
+
+    def note(self, is_stock: bool, gain: float, work: float) -> None:
+        """What a pass has gained, and for how many steps."""
         if not is_stock:
-            self._gain = self._seconds = 0.0
+            self._gain = self._work = 0.0
         self._gain += gain
-        self._seconds += seconds
-        self._last_rate, self._was_stock = gain / max(seconds, 1e-12), is_stock
+        self._work += work
+        self._last_rate, self._was_stock = gain / work if work > 0.0 else 0.0, is_stock
 
     def prefers_stock(self) -> bool:
         """Whether the next pass should make do with stored corners."""
-        if self._seconds == 0.0:
+        if self._work == 0.0:
             return False
-        return not self._was_stock or self._last_rate > self._gain / self._seconds
+        return not self._was_stock or self._last_rate > self._gain / self._work
 
     def to_save(self) -> list[float]:
         """Plain numbers for a checkpoint."""
-        return [self._gain, self._seconds, self._last_rate, float(self._was_stock)]
+        rates = [self._gain, self._work, self._last_rate, float(self._was_stock)]
+        return [*rates, *(float(value) for value in self._before)]
 
-    def restore(self, saved: list[float]) -> None:
+    def restore(self, saved: Any) -> None:
         """Go on as before `to_save`."""
-        self._gain, self._seconds, self._last_rate = saved[:3]
-        self._was_stock = bool(saved[3])
+        names = ("gain", "work", "last_rate", "was_stock", "dual", "visits", "calls")
+        if not isinstance(saved, list) or len(saved) != len(names):
+            raise Misfit(f"planes is no list of {len(names)} numbers.")
+        read = Reader(dict(zip(names, saved, strict=True)), "planes")
+        self._gain, self._last_rate = read.number("gain"), read.number("last_rate")
+        self._work = read.number("work", least=0.0)
+        self._was_stock = bool(read.number("was_stock"))
+        visits, calls = (int(read.number(name, 0.0, MOST_INTEGER)) for name in names[-2:])
+        self._before = (read.number("dual"), visits, calls)

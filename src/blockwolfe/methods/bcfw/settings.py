@@ -39,7 +39,7 @@ class BCFW(Method):
     line_search : under bounds, "exact" or the shorter "safe" step of the paper.
     batch_size : blocks whose oracles are called together, at one w, before their steps are made
         one by one; by default more than one only where `n_jobs` and an expensive oracle make it
-        pay.
+        pay. What was decided is in `result.method`.
 
     >>> BCFW(averaging=True).averaging
     True
@@ -69,7 +69,7 @@ class BCFW(Method):
         check_flag("averaging", self.averaging)
         check_integer("certify_every", self.certify_every, 1)
         check_integer("batch_size", self.batch_size, 1, or_none=True)
-        if self.cache is not None and self.batch_size not in (None, 1):
+        if self.has_hits and self.batch_size not in (None, 1):
             raise OptionError(
                 f"batch_size={self.batch_size} with a cache: a visit calls its oracle only if its "
                 "stored corners will not do, so there is no batch; leave one of the two out."
@@ -95,6 +95,11 @@ class BCFW(Method):
     def keeps_corners(self) -> bool:
         """Whether blocks store their corners."""
         return self.step.needs_corners or self.cache is not None
+
+    @property
+    def has_hits(self) -> bool:
+        """Whether stored corners may stand in for oracle calls in any visit."""
+        return self.cache is not None and not self.cache.multi_plane
 
     @property
     def is_monotone(self) -> bool:

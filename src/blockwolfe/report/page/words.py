@@ -16,7 +16,7 @@ __all__ = ["certificate_text", "run_facts"]
 def is_certified(svm: StructuredSVM) -> bool:
     """Whether a full pass has shown a gap of at most tol."""
     certificate = svm.certificate_
-    return bool(certificate.valid and certificate.gap <= svm.tol)
+    return bool(certificate.valid and certificate.reaches(svm.tol))
 
 
 def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
@@ -47,8 +47,8 @@ def certificate_text(svm: StructuredSVM) -> Html:
             f"The weights have the value {certificate.primal:.8g} (primal). The method has no dual "
             "point, so nothing is known about how far the optimum is."
         ]
-    elif math.isnan(certificate.gap):
-        parts = ["No full pass was made, so nothing is known about how far the optimum is."]
+    elif not certificate.is_finite:
+        parts = [f"{certificate.kind.capitalize()}, so nothing is known about the optimum."]
     elif not certificate.valid:
         parts = [
             f"The decoder of this task is not exact. By estimates the optimum lies between "

@@ -1,0 +1,139 @@
+"""What a certificate says: the record, and its words. How it is made: `certificate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blockwolfe.base.markup import table
+
+__all__ = ["Certificate"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Primal, dual and gap of one dual point at one lambda, from one full pass.
+
+    `exact` says that every oracle call of the pass was exact, up to rounding. `slack` is the part
+    of `primal` and `gap` that is due to the bounds of an approximate oracle: 0 when exact, NaN when
+    it has no bounds or was caught giving less than a known output. `valid` says whether the numbers
+    are bounds; if they are neither exact nor bounded, they are only estimates. Numbers that are
+    not finite (a sum that overflows) are never exact and never valid.
+    `resolution` is an upper estimate of the rounding errors in the numbers, from the sizes of the
+    terms they are made of before these cancel: a smaller gap is noise.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> bw.certify(problem, problem.initial_state(), lam=1.0).gap
+    1.0
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    block_gaps: np.ndarray
+    lam: float
+    exact: bool
+    resolution: float = 0.0
+    slack: float = float("nan")
+
+    def __post_init__(self) -> None:
+        if not (self.is_finite or self.is_primal_only):  # it certifies nothing, whatever it says
+            object.__setattr__(self, "exact", False)
+            object.__setattr__(self, "slack", float("nan"))
+
+    @classmethod
+    def unknown(cls, n_blocks: int, lam: float) -> Certificate:
+        """Where no full pass could be made: nothing is known, and nothing is claimed."""
+        nan = float("nan")
+        return cls(nan, nan, nan, np.full(n_blocks, nan), lam, exact=False)
+
+    @classmethod
+    def primal_only(
+        cls, primal: float, n_blocks: int, lam: float, exact: bool, slack: float = float("nan")
+    ) -> Certificate:
+        """Of a method without a dual point: what its weights are worth, and no gap."""
+        nan = float("nan")
+        return cls(primal, nan, nan, np.full(n_blocks, nan), lam, exact, slack=slack)
+
+    @property
+    def is_primal_only(self) -> bool:
+        """Whether the primal is known, and no dual beside it."""
+        is_alone = np.isnan(self.gap) and np.isnan(self.dual)
+        return bool(is_alone and np.isfinite(self.primal))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether primal, dual and gap are numbers that floating point can hold."""
+        return bool(np.isfinite([self.primal, self.dual, self.gap]).all())
+
+    @property
+    def valid(self) -> bool:
+        """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
+        return bool(self.exact or not np.isnan(self.slack))
+
+    def reaches(self, tol: float) -> bool:
+        """Whether the gap is at most `tol`, and rounding lets one tell."""
+        return self.gap <= tol and self.resolution <= tol
+
+    def as_estimate(self) -> Certificate:
+        """The same numbers, claiming nothing."""
+        return replace(self, exact=False, slack=float("nan"))
+
+    @property
+    def kind(self) -> str:
+        """What the gap is worth, in words."""
+        if self.is_primal_only:
+            return "primal only: the method has no dual point"
+        if self.exact:
+            return "certified"
+        if self.valid:
+            return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
+        return self._fault
+
+    @property
+    def _fault(self) -> str:
+        """Why it certifies nothing, in words."""
+        if np.isnan(self.primal) and np.isnan(self.dual):
+            return "no full pass was made"
+        if not self.is_finite:
+            return "no certificate: the numbers overflow"
+        if self.gap < 0.0:
+            return "estimate: the primal is below the dual, the oracle is wrong"
+        return "estimate: oracle not exact"
+
+    @property
+    def figure(self) -> str:
+        """The gap, or the primal where there is no other number, in a few characters."""
+        return f"primal {self.primal:.3g}" if self.is_primal_only else f"gap {self.gap:.3g}"
+
+    @property
+    def bounds(self) -> str:
+        """Where the optimum lies, in words."""
+        if self.is_primal_only:
+            return f"at most {self.primal:.8g} (primal)"
+        if not self.is_finite:
+            return "not known"
+        return f"between {self.dual:.8g} (dual) and {self.primal:.8g} (primal)"
+
+    def _repr_html_(self) -> str:
+        """The numbers, for notebooks."""
+        gap = "not known" if self.is_primal_only else f"{self.gap:.4g}"
+        dual = [] if self.is_primal_only else [("dual", f"{self.dual:.8g}")]
+        rows = [
+            (f"gap ({self.kind})", gap),
+            ("primal", f"{self.primal:.8g}"),
+            *dual,
+            ("lam", f"{self.lam:.6g}"),
+            ("blocks", f"{len(self.block_gaps):,}"),
+        ]
+        return table(rows, caption="Certificate")
+
+    def __repr__(self) -> str:
+        if self.is_primal_only:
+            return f"Certificate({self.kind}, primal={self.primal:.8g}, lam={self.lam:.4g})"
+        return (
+            f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
+            f"dual={self.dual:.8g}, lam={self.lam:.4g})"
+        )

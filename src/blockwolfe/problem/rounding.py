@@ -1,0 +1,70 @@
+"""How far rounding can take the numbers of a certificate from the truth.
+
+A sum of terms t_k is off by at most a few units of the last place of sum_k |t_k|, however small
+the sum itself is: what counts is the size of terms *before* they cancel. Every number here is a sum
+of losses and of products of w with features. With R_i a bound on the norms of the terms of which
+the feature vectors of block i (the corner found, the mean, the truth) are sums, and R their
+weighted sum,
+
+    scores of block i       their terms add up to at most |w| R_i       (Cauchy and Schwarz)
+    v                       off by e_v = u R in norm
+    primal and dual         off by u (sum_i weight_i (L_i + |w| R_i) + ell + lam |w|^2)
+                            and by e_v^2 / lam: D is quadratic in v, which may be all noise
+
+R_i does not depend on w: it is the sum of |values| of parts times the largest norm of a feature
+column of the block.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from blockwolfe.base.inner import inner
+
+__all__ = ["ROUNDING", "UNITS", "magnitudes", "norm", "resolution"]
+
+# How far below zero rounding may push a quantity that is >= 0, relative to the terms it is made of:
+# an oracle adds up thousands of them, in an order of its own.
+ROUNDING = 1e-12
+# Units of the last place by which sums are off, relative to their terms: the largest error seen
+# against exact arithmetic was a tenth of this (docs/decisions.md).
+UNITS = 8.0 * float(np.finfo(float).eps)
+
+
+def norm(w: np.ndarray) -> float:
+    """|w|; infinite where its square is.
+
+    >>> norm(np.array([3.0, 4.0]))
+    5.0
+    """
+    return math.sqrt(inner(w, w))
+
+
+def magnitudes(loss: np.ndarray, reach: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Sizes of the terms of which hinges are made: L_i + |w| R_i.
+
+    >>> magnitudes(np.array([1.0]), np.array([2.0]), np.array([3.0, 4.0]))
+    array([11.])
+    """
+    return np.asarray(loss + norm(w) * reach)
+
+
+def resolution(
+    weight: np.ndarray,
+    magnitude: np.ndarray,
+    reach: np.ndarray,
+    w: np.ndarray,
+    ell: float,
+    lam: float,
+) -> float:
+    """The size of rounding errors in primal, dual and gap.
+
+    >>> one = np.ones(1)
+    >>> 0.0 < resolution(one, one, one, one, 1.0, 1.0) < 1e-14
+    True
+    """
+    terms = inner(weight, magnitude) + ell + lam * inner(w, w)
+    noise = UNITS * inner(weight, reach)
+    return UNITS * terms + noise * noise / lam

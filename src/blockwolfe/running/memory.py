@@ -1,0 +1,38 @@
+"""What a run remembers of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.state import State
+
+__all__ = ["Certified", "Memory"]
+
+
+@dataclass
+class Memory:
+    """What the driver remembers of a run; a checkpoint keeps all of it."""
+
+    passes: int = 0  # or shares of passes, where the goal looks more often
+    is_made: bool = False  # whether the last pass still lacks what follows it
+    lacks_refresh: bool = False  # whether a certificate still lacks the refresh that follows it
+    is_current: bool = False  # whether the last certificate is of the present point
+    passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate
+    visits_certified: int = 0
+    calls_certified: int = 0
+    patience: int = 1  # passes to wait after a gap estimate that promised too much
+    passes_begun: int = 0  # passes before the present lambda
+    seconds_to_certify: float = 0.0
+    has_stalled: bool = False  # a run that has ended so ends so again when it is called again
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A certificate with the point that it is of."""
+
+    certificate: Certificate
+    state: State | None
+    w: np.ndarray
