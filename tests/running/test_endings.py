@@ -142,9 +142,9 @@ def test_seconds_of_an_earlier_process_count(monkeypatch, tmp_path):
     first = bw.solve(problem, LAM, max_passes=3, **options)
     second = bw.solve(problem, LAM, max_passes=6, **options)
     calls = [r.counts.oracle_calls + r.counts.certificate_calls for r in (first, second)]
-    assert first.seconds == pytest.approx(calls[0], abs=2.0)
-    assert second.seconds == pytest.approx(calls[1], abs=4.0)
-    assert second.trace["seconds"][-1] > first.seconds + 20.0
+    for result, n_calls in zip((first, second), calls, strict=True):  # (and a few to begin with)
+        assert n_calls <= result.seconds <= n_calls + 20.0
+    assert second.trace["seconds"][-1] >= first.seconds + calls[1] - calls[0]
 
 
 def test_the_last_calls_are_kept_for_the_certificate():
