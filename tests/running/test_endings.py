@@ -10,6 +10,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.problem.certificate import Certificate
 from blockwolfe.running import clock
 from dense import enumerated_data
 
@@ -165,3 +166,10 @@ def test_every_target_on_the_way_is_certified():
     assert result.status is bw.Status.CERTIFIED
     assert ((certified > 0.1) & (certified <= 0.5)).any()
     assert ((certified > 0.01) & (certified <= 0.1)).any()
+
+
+def test_a_gap_below_what_rounding_lets_one_tell_certifies_nothing():
+    numbers = {"primal": 1.0, "dual": 1.0, "gap": 0.0, "block_gaps": np.zeros(1), "lam": 1.0}
+    for resolution, is_reached in ((1e-3, False), (1e-7, True)):
+        certificate = Certificate(**numbers, exact=True, resolution=resolution, slack=0.0)
+        assert certificate.reaches(1e-6) is is_reached
