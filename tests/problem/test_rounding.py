@@ -9,6 +9,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.problem import certificate, rounding
 from blockwolfe.problem.certificate import Certificate, sweep
+from blockwolfe.problem.rounding import resolution
 from blockwolfe.problem.state import initial_state
 from plain_tasks import Labels
 
@@ -213,3 +214,11 @@ def test_the_allowance_is_relative_to_the_terms():
     one, two = (sweep(blocks, store, s * w, *blocks.own()).magnitude for s in (1e6, 2e6))
     assert (one > 1e6).all()
     np.testing.assert_allclose(two, 2.0 * one, rtol=1e-5)
+
+
+def test_a_dual_point_that_is_all_noise_is_told_so():
+    """v cancels to zero out of terms of 1e9: what is left of it counts squared, over lam."""
+    one, nothing = np.ones(1), np.zeros(1)
+    for lam in (1.0, 1e-6):
+        found = resolution(one, nothing, 1e9 * one, nothing, 0.0, lam)
+        assert found >= (np.finfo(float).eps * 1e9) ** 2 / lam
