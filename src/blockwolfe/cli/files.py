@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from blockwolfe.base.markup import visible
 from blockwolfe.cli.registry import FORMATS, find_dataset, format_of, reader_of, task_of_model
 from blockwolfe.data.formats.base import Examples, Format, Source, read_source
 from blockwolfe.data.formats.jsonlines import plain_output
@@ -22,7 +21,6 @@ __all__ = [
     "check_apart",
     "check_output",
     "load_model",
-    "located",
     "names_of_features",
     "read_later",
     "read_template",
@@ -88,18 +86,6 @@ def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     if path.startswith(_DATASET):
         return reader.prepare(_load_dataset(path))
     return reader.read(read_source(path), labelled=labelled)
-
-
-@contextmanager
-def located(examples: Examples) -> Iterator[None]:
-    """Put the place of an example before errors that name it by its number, as in ``X[3]``."""
-    try:
-        yield
-    except InputError as error:
-        named = re.search(r"\b[XY]\[(\d+)\]", str(error))
-        if named is None or examples.places is None or int(named[1]) >= len(examples.places):
-            raise
-        raise InputError(f"{examples.places[int(named[1])]}: {error}") from error
 
 
 def load_model(
@@ -188,15 +174,19 @@ def check_output(path: str, *others: str | None) -> None:
 
 
 def write_lines(lines: Iterable[str], output: str | None) -> None:
-    """Lines to standard output, or to a file that is whole or not there."""
+    """Lines to standard output, or to a file that is whole or not there; always as UTF-8.
+
+    On a terminal, what it would obey is shown instead.
+    """
     if output is None or output == "-":
+        is_shown = sys.stdout.isatty()
         for line in lines:
-            sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+            sys.stdout.buffer.write(f"{visible(line) if is_shown else line}\n".encode())
+        sys.stdout.buffer.flush()
         return
     file = Path(output)
     if file.exists() and not file.is_file():  # a pipe or a device
-        file.write_text("".join(f"{line}\n" for line in lines))
+        file.write_bytes("".join(f"{line}\n" for line in lines).encode())
         return
     check_output(output)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
