@@ -54,15 +54,41 @@ def test_message_passing_misses_little():
     assert number(row["toulbar2 ms"]) > 0
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "n_lines"),
-    [
-        ("ocr_small_table.py", ["--methods", "bcfw+gap", "auto", "--lam", 0.01], 2),
-        ("large_table.py", ["--sets", "ocr", "--methods", "bcfw", "--no-crfsuite"], 2),
-        ("threads_table.py", ["--repetitions", 1, "--method", "bcfw"], 2),
-        ("graph_quality.py", ["--edges", "none", "directed", "--lam", 0.1], 2),
-    ],
-)
-def test_tables_of_real_data(data_home, script, arguments, n_lines):
-    arguments = [*arguments, "--time-limit", 0.3, "--data-home", data_home]
-    assert len(table_of(script, *arguments)) == n_lines
+TABLES = {
+    "ocr_small_table.py": (["--methods", "bcfw+gap", "auto", "--lam", 0.01], "method"),
+    "large_table.py": (["--sets", "ocr", "--methods", "bcfw", "--no-crfsuite"], "lam"),
+    "threads_table.py": (["--repetitions", 1, "--method", "bcfw"], "n_jobs"),
+    "graph_quality.py": (["--edges", "none", "directed", "--lam", 0.1], "edges"),
+}
+LINES = {
+    "ocr_small_table.py": {"bcfw+gap", "auto"},
+    "large_table.py": {"1/n", "10/n"},
+    "threads_table.py": {"1", "2"},
+    "graph_quality.py": {"none", "directed"},
+}
+ENDINGS = {"CERTIFIED", "TIME_LIMIT"}
+# Where numbers must lie: runs are short, but no worse than no training at all.
+RANGES = {
+    "gap": (0.0, 1.001),
+    "P - best dual": (0.0, 1.001),
+    "slack": (0.0, 1.0),
+    "on test": (0.05, 1.0),
+    "accuracy": (0.5, 1.0),
+    "on the snake": (0.0, 1.0),
+    "certify() s": (1e-6, 1e3),
+    "visits per second": (1.0, 1e9),
+}
+
+
+@pytest.mark.parametrize("script", TABLES)
+def test_tables_of_real_data(data_home, script):
+    arguments, key = TABLES[script]
+    rows = table_of(script, *arguments, "--time-limit", 0.3, "--data-home", data_home)
+    assert {row[key] for row in rows} == LINES[script]
+    assert len(rows) == len(LINES[script])
+    for row in rows:
+        assert row.get("ending", "TIME_LIMIT") in ENDINGS
+        for name in RANGES.keys() & row.keys():
+            low, high = RANGES[name]
+            assert low <= number(row[name]) <= high, (name, row)
+        assert RANGES.keys() & row.keys()

@@ -138,6 +138,17 @@ def test_circles_are_seen(late, is_circle):
     assert found == is_circle
 
 
+def test_no_file_is_imported_under_two_names():
+    """As a module and as a file of examples, say: two classes of one name are not the same class."""
+    names = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and ROOT in Path(file).parents:
+            names.setdefault(Path(file), set()).add(name)
+    assert names[ROOT / "errors.py"] == {"blockwolfe.errors"}
+    assert {str(file): twice for file, twice in names.items() if len(twice) > 1} == {}
+
+
 TESTS = Path(__file__).parent
 
 

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockwolfe as bw
+from at_work import engine_of
 from blockwolfe.methods.bcfw.gap_tree import draw_block, make_tree, renew_leaf
+from plain_tasks import Labels
 from zoo import PROBLEMS, multiclass_data
 
 
@@ -52,18 +54,40 @@ def test_frequencies_are_proportional_to_the_gaps():
     assert scipy.stats.chisquare(counts[used], 20_000 * gap[used]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("sampling", [bw.GapSampling(), bw.MaxGap()])
+def test_rounding_never_draws_a_block_without_a_gap():
+    """The largest uniform number times a sum may round up to the sum, where only zeros are left."""
+    last, n_rounded = np.nextafter(1.0, 0.0), 0
+    for gap in np.random.default_rng(0).random(200):
+        n_rounded += last * gap == gap
+        for gaps in ([gap, 0.0], [0.0, gap, 0.0], [gap, 0.0, 0.0, 0.0, 0.0]):
+            tree = make_tree(np.array(gaps), is_max=False)
+            assert gaps[draw_block(tree, last, len(gaps), False)] == gap
+    assert n_rounded
+
+
+@pytest.mark.parametrize("sampling", [bw.GapSampling(), bw.MaxGap(), bw.GapSampling(visit_every=2)])
 def test_first_pass_is_a_permutation(sampling):
-    problem = PROBLEMS["chain-dense"]()
+    """Of the blocks that are in fact visited: seen by their oracles."""
     visited = []
 
-    def watch(event):
-        visited.append(event.row.visits)
+    class Watched(Labels):
+        def augmented_decode(self, x, y, w):
+            visited.append(x.tobytes())
+            return super().augmented_decode(x, y, w)
 
-    method = bw.BCFW(sampling=sampling)
-    bw.solve(problem, 0.1, method, tol=0.0, max_passes=1, callbacks=[watch])
-    draws = sampling.draws(np.full(8, np.inf), 0, np.random.default_rng(0))
-    assert sorted(draws.block) == list(range(8))
+    X, Y = multiclass_data()
+    engine = engine_of(bw.Problem(Watched(3, 4), X, Y), bw.BCFW(sampling), 0.1)
+    visited.clear()
+    orders = []
+    for seed in range(2):
+        engine = engine_of(bw.Problem(Watched(3, 4), X, Y), bw.BCFW(sampling), 0.1, seed=seed)
+        visited.clear()
+        engine.advance(5, lambda: True)  # not even the end of a pass cut short is drawn by gaps
+        engine.advance(12, lambda: True)
+        assert len(set(visited[:5])) == 5
+        assert sorted(visited[5:17]) == sorted(x.tobytes() for x in X)
+        orders.append(visited[5:17])
+    assert orders[0] != orders[1]
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])

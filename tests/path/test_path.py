@@ -131,12 +131,18 @@ def test_first_breakpoint_is_the_closed_form():
 def test_heuristic_path_claims_nothing():
     problem = make_problem("chain-dense")
     exact = bw.solve_path(problem, EPS, 0.01, random_state=0)
-    path = bw.solve_path(problem, EPS, 0.01, exact=False, random_state=0)
+    path = bw.solve_path(problem, EPS, 0.01, exact=False, random_state=0, keep_states=True)
     assert path.status is bw.Status.ESTIMATED
     assert not path.exact
     assert path.kappa == 0.7
     assert "heuristic" in repr(path)
     assert exact.kappa == 0.9
+    # and yet its weights are good: a gap of eps nearly everywhere, by certificates of their own
+    gaps = [bw.certify(problem, path.state(problem, lam), lam).gap for lam in lams_of(path)]
+    assert max(gaps) <= 2 * EPS
+    assert np.quantile(gaps, 0.9) <= EPS
+    assert np.median(gaps) >= 0.3 * EPS  # (without solving everything anew)
+    assert path.breakpoints[-1].passes < exact.breakpoints[-1].passes
 
 
 def test_intervals_follow_each_other():

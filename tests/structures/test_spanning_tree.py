@@ -79,13 +79,18 @@ def test_maximum_equals_networkx(n_words):
     assert st.score(scores, st.maximize(scores)) == best
 
 
-def test_ties_are_the_same_every_time_and_input_is_kept():
-    scores = np.zeros((9, 9))
+@pytest.mark.parametrize("n_words", [1, 2, 3, 8])
+def test_ties_are_the_same_every_time_and_input_is_kept(n_words):
+    """Of equal arcs that of the lowest head: all words below the first, where all scores are one."""
+    for value in (0.0, -3.5, 7.0):
+        scores = np.full((n_words + 1, n_words + 1), value)
+        assert st.maximize(scores).tolist() == [0, *[1] * (n_words - 1)]
+    rng = np.random.default_rng(n_words)
+    scores = rng.integers(-2, 3, size=(n_words + 1, n_words + 1)).astype(float)
     before = scores.copy()
-    first = st.maximize(scores)
-    assert (st.maximize(scores) == first).all()
-    assert (scores == before).all()
-    st.check_heads(first)
+    for form in (scores, np.asfortranarray(scores), scores.astype(np.float32), scores.tolist()):
+        np.testing.assert_array_equal(st.maximize(form), st.maximize(before.copy()))
+    np.testing.assert_array_equal(scores, before)
 
 
 def test_the_root_has_one_child_whatever_its_scores():

@@ -34,16 +34,20 @@ def test_features_by_hand():
 
 
 @pytest.mark.parametrize(("loss", "expected"), [
-    ("hamming", 2 / 3),
-    (bw.tasks.Hamming(normalize=False), 2.0),
-    (bw.tasks.Hamming(class_weight={"a": 3.0}), 4 / 3),
-    ([[0, 5], [2, 0]], 7 / 3),
-    (bw.tasks.CostMatrix([[0, 5], [2, 0]], normalize=False), 7.0),
+    ("hamming", 3 / 4),
+    (bw.tasks.Hamming(normalize=False), 3.0),
+    (bw.tasks.Hamming(class_weight={"a": 3.0}), 7 / 4),
+    (bw.tasks.Hamming(class_weight={"b": 3.0}), 5 / 4),
+    ([[0, 5], [2, 0]], 12 / 4),
+    (bw.tasks.CostMatrix([[0, 5], [2, 0]], normalize=False), 12.0),
+    (bw.tasks.CostMatrix([[0, 5], [2, 0]], class_weight={"a": 3.0}), 32 / 4),
 ])  # fmt: skip
 def test_losses_by_hand(loss, expected):
-    task = bw.Problem(bw.tasks.Chain(task_loss=loss), [np.zeros((3, 1))], [["a", "b", "b"]]).task
-    assert task.loss(["a", "b", "b"], ["b", "a", "b"]) == pytest.approx(expected)
-    assert task.loss(["a", "b", "b"], ["a", "b", "b"]) == 0.0
+    """Two of two "a" are missed, one of two "b": a cost of what was predicted would be another."""
+    truth, guess = ["a", "b", "b", "a"], ["b", "a", "b", "b"]
+    task = bw.Problem(bw.tasks.Chain(task_loss=loss), [np.zeros((4, 1))], [truth]).task
+    assert task.loss(truth, guess) == pytest.approx(expected)
+    assert task.loss(truth, truth) == 0.0
 
 
 def test_balanced_class_weight():

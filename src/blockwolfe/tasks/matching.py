@@ -109,6 +109,14 @@ class Matching(PartTask):
         self._corners(Y, self._read(X))
         return self
 
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, after the options were checked."""
+        self._capacities()
+        self._check_costs()
+        check_flags(self, "normalize", "project_truth", "bias")
+        super().relearn(learned)
+        self._check_layout(n_node_features=0, n_node_labels=0, n_edge_labels=1)
+
     @property
     def groups(self) -> dict[str, slice]:
         """All weights are of links."""

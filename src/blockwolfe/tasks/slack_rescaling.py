@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
@@ -104,6 +105,14 @@ class SlackRescaling(Learned, BaseEstimator):
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The fitted task itself is all there is."""
         return {"task_": self.task_}, {}
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """Take the fitted task."""
+        check_integer("max_outputs", self.max_outputs, 1)
+        task = Reader(learned).only(("task_",)).given("task_")
+        if not isinstance(task, type(self.task)):
+            raise Misfit("task_ is not of the class that the options name.")
+        self.task_ = task
 
     def _check_number(self, x: Any, i: int) -> None:
         outputs = self.task_.outputs(x)
@@ -217,6 +226,7 @@ class SlackRescaling(Learned, BaseEstimator):
             n_parts=largest,
             corner_size=ones,
             part_size=ones,
+            part_count=length,
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,

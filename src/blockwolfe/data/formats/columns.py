@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.schema import Reader, check_rows
 from blockwolfe.data.formats.base import (
     Examples,
     Format,
@@ -127,6 +128,12 @@ class Columns(Format):
 
     def unpack(self, packed: dict[str, Any]) -> None:
         """Template and vocabulary."""
-        super().unpack(packed)
+        read = Reader(packed, "input")
+        self.template, self.n_columns = read.given("template"), read.integer("n_columns")
+        parse_template(str(self.template))  # (refuses what is none)
+        self.keys = read.array("keys", np.uint64, (None,))
+        self.sizes = read.array("sizes", np.int64, (None,), least=0, most=len(self.keys))
+        self.names = read.array("names", read.any_array("names", "U", 1).dtype, (len(self.keys),))
+        check_rows(self.sizes.sum() == len(self.keys), "sizes do not sum to the features")
         self.features = TemplateFeatures(packed["template"], self.min_count)
         self.features.relearn(self.keys, self.sizes, self.names.tolist())

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.formats.base import (
     Examples,
     Format,
@@ -47,6 +48,11 @@ class JSONLines(Format):
     name = "jsonl"
     kept = ("names",)
     names: Any = None  # vocabulary of dict features; tasks on sequences have their own
+
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """The vocabulary, where there is one."""
+        read = Reader(packed, "input")
+        self.names = None if read.given("names") is None else read.names("names")
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""

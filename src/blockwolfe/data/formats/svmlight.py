@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.formats.base import (
     Examples,
     Format,
@@ -25,6 +26,8 @@ from blockwolfe.data.text import shortened
 from blockwolfe.errors import InputError
 
 __all__ = ["LabelSetRows", "SVMLight"]
+
+MOST_FEATURES = 2**31 - 1  # that a model file may speak of: indices have 32 bits
 
 _ROW = (
     "label index:value ..., with indices from 1 to 2147483647 that increase and finite values "
@@ -74,6 +77,13 @@ class SVMLight(Format):
             _check_integers(rows, source)
         return self._examples(rows, source)
 
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """The number of features, and what labels are (which version 0.1.0 did not keep)."""
+        read = Reader({"has_integers": None, **packed}, "input")
+        self.n_features = read.integer("n_features", most=MOST_FEATURES)
+        is_known = read.given("has_integers") is not None
+        self.has_integers = read.flag("has_integers") if is_known else None
+
     def _examples(self, rows: _Rows, source: Source) -> Examples:
         parts = (np.array(rows.values), np.array(rows.indices, dtype=np.int32), rows.indptr)
         widest = max(self.n_features, max(rows.indices, default=0) + 1)
@@ -108,10 +118,6 @@ class SVMLight(Format):
     def feature_names(self) -> Sequence[int]:
         """The indices."""
         return range(1, self.n_features + 1)
-
-    def unpack(self, packed: dict[str, Any]) -> None:
-        """As in the base class; version 0.1.0 did not keep what kind of labels there are."""
-        super().unpack({"has_integers": None, **packed})
 
 
 class LabelSetRows(SVMLight):

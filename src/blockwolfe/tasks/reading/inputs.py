@@ -200,13 +200,10 @@ def sequence_tokens(
             f"X[{i}]{what} has {rows[i].shape[1]} features and X[0]{what} has {rows[0].shape[1]}; "
             f"expected the same number for every {unit}."
         )
-    if all(sp.issparse(row) for row in rows):
-        matrix = _stack_sparse(rows, what)
+    if any(sp.issparse(row) for row in rows):  # (a dense copy of a sparse row may be huge)
+        matrix = _stack_sparse([sp.csr_array(row) for row in rows], what)
     else:
-        for i, row in enumerate(rows):
-            check_sparse(row, f"X[{i}]{what}")
-        dense = [row.astype(np.float64).toarray() if sp.issparse(row) else row for row in rows]
-        matrix = sp.csr_array(np.concatenate(dense).astype(np.float64, copy=False))
+        matrix = sp.csr_array(np.concatenate(rows).astype(np.float64, copy=False))
     length = np.array([row.shape[0] for row in rows], dtype=np.int64)
     return tokens_of(matrix, length, unit), matrix.shape[1]
 

@@ -1,0 +1,36 @@
+"""All changes, by area."""
+
+from __future__ import annotations
+
+from tools.mutants.changes import (
+    certificate,
+    dual,
+    files,
+    losses,
+    paths,
+    readers,
+    running,
+    sampling,
+    structures,
+    visits,
+    workers,
+)
+from tools.mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+_AREAS = (
+    certificate,
+    dual,
+    visits,
+    sampling,
+    running,
+    paths,
+    losses,
+    structures,
+    files,
+    readers,
+    workers,
+)
+
+MUTANTS: list[Mutant] = [mutant for area in _AREAS for mutant in area.MUTANTS]

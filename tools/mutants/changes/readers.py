@@ -1,0 +1,93 @@
+"""Readers of files: labels stay out of the features, and every row is what was written."""
+
+from __future__ import annotations
+
+from tools.mutants.mutant import Mutant
+
+COLUMNS, SVMLIGHT, JSON = (
+    "data/formats/columns.py",
+    "data/formats/svmlight.py",
+    "data/formats/jsonlines.py",
+)
+READ = "tests/data/test_formats.py"
+OWN = "tests/data/test_no_leaks.py"
+
+MUTANTS = [
+    Mutant(
+        COLUMNS,
+        "if item.column >= self.n_columns:",
+        "if item.column > self.n_columns:",
+        "the label is a feature: a perfect score that means nothing",
+        OWN,
+    ),
+    Mutant(
+        COLUMNS,
+        "self.n_columns = widths[0] - 1",
+        "self.n_columns = widths[0]",
+        "the label is a feature",
+        OWN,
+    ),
+    Mutant(
+        COLUMNS,
+        "np.array([row[-1] for row in s])",
+        "np.array([row[0] for row in s])",
+        "words for labels",
+        OWN,
+    ),
+    Mutant(
+        COLUMNS,
+        "valid = (self.n_columns + 1,) if labelled else (self.n_columns, self.n_columns + 1)",
+        "valid = (self.n_columns, self.n_columns + 1)",
+        "the last feature is taken for the label of a test file",
+        OWN,
+    ),
+    Mutant(
+        SVMLIGHT,
+        "if not before < index < 2**31:",
+        "if not before <= index < 2**31:",
+        "an index that is repeated is summed",
+        OWN,
+    ),
+    Mutant(
+        SVMLIGHT,
+        "rows.indices.append(index - 1)",
+        "rows.indices.append(index)",
+        "features of another column",
+        f"{OWN} {READ}",
+    ),
+    Mutant(
+        SVMLIGHT,
+        "ends = [0, *(np.flatnonzero(group[1:] != group[:-1]) + 1), len(group)]",
+        "ends = [0, *(np.flatnonzero(group[1:] != group[:-1])), len(group)]",
+        "sequences that begin in another one",
+        f"{OWN} {READ}",
+    ),
+    Mutant(
+        SVMLIGHT,
+        "[:, : self.n_features]",
+        "",
+        "features that training has not seen",
+        f"{OWN} {READ}",
+    ),
+    Mutant(
+        JSON,
+        "needed = wanted if labelled else wanted[:-1]",
+        "needed = wanted[:-1]",
+        "examples without labels are trained on",
+        f"{OWN} {READ}",
+    ),
+    Mutant(
+        JSON,
+        "return item[self._keys(item)[0]]",
+        "return item[self._keys(item)[-1]]",
+        "the label is the input",
+        f"{OWN} {READ}",
+    ),
+    Mutant(
+        JSON,
+        "{**item, self._keys(item)[-1]: plain_output(output)}",
+        "{self._keys(item)[-1]: plain_output(output), **item}",
+        "the true labels are written for predictions",
+        f"{OWN} {READ}",
+    ),
+]

@@ -1,0 +1,311 @@
+"""The run: when to certify, when to stop, budgets, checkpoints."""
+
+from __future__ import annotations
+
+from tools.mutants.mutant import Mutant
+
+DRIVER, GOALS, LIMITS, CLOCK = (
+    "running/driver.py",
+    "running/goals.py",
+    "running/limits.py",
+    "running/clock.py",
+)
+CHECKPOINT, ENGINE, DUAL = (
+    "running/checkpoint.py",
+    "methods/bcfw/engine.py",
+    "methods/dual_engine.py",
+)
+BUDGET, STALLING, SETUP = "running/budget.py", "running/stalling.py", "running/setup.py"
+TIME, STALLED = "tests/running/test_time.py", "tests/running/test_stalling.py"
+STOPPING = "tests/methods/test_stopping.py::test_passes_of_auto"
+KEPT = "tests/methods/test_checkpoint.py"
+ENDINGS = "tests/running/test_endings.py"
+RESUMED = (
+    f"{KEPT}::test_a_crash_within_a_pass {KEPT}::test_a_crash_after_any_pass "
+    f"{KEPT}::test_a_file_holds_all_that_an_engine_has {ENDINGS}"
+)
+REFUSED = " ".join(
+    f"{KEPT}::test_{name}"
+    for name in (
+        "another_problem_is_refused",
+        "another_lambda_or_method_is_refused",
+        "each_side_of_the_bounds_counts",
+        "a_file_of_an_earlier_version_is_refused_with_what_to_do",
+    )
+)
+
+MUTANTS = [
+    Mutant(
+        GOALS,
+        "return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE",
+        "return Status.CERTIFIED",
+        "an estimate is called certified",
+        "tests/problem/test_certificate.py::test_task_that_declares_itself_inexact_gets_estimates tests/problem/test_certificate.py::test_inexact_oracle_is_never_called_certified",
+    ),
+    Mutant(
+        GOALS,
+        "            driver.certify()\n        self._put(self._row(driver))",
+        "            pass\n        self._put(self._row(driver))",
+        "a run that ends without a certificate",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "return self.certificate if self.memory.is_current else None",
+        "return self.certificate",
+        "the certificate of an earlier point for the present one",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "            memory.is_current = False\n",
+        "",
+        "the certificate of the last pass is reported for this one",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "memory.patience = 2 * memory.patience if was_promised else 1",
+        "memory.patience = 1",
+        "a certificate after every pass, where estimates promise too much",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "return max((t for t in self.limits.targets if t < known), default=self.limits.tol)",
+        "return self.limits.tol",
+        "targets are not certified on the way",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "return max(calls, visits / VISITS_PER_CALL) / self.engine.n_blocks",
+        "return calls / self.engine.n_blocks",
+        "a cache that always hits is never certified",
+        ENDINGS,
+    ),
+    Mutant(
+        BUDGET,
+        "left = self.limits.max_oracle_calls - self.calls() - n_blocks",
+        "left = self.limits.max_oracle_calls - self.calls()",
+        "more oracle calls than were allowed",
+        ENDINGS,
+    ),
+    Mutant(
+        BUDGET,
+        "needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh",
+        "needed = self.engine.n_blocks",
+        "a certificate on the way takes the calls of the last one",
+        ENDINGS,
+    ),
+    Mutant(
+        DRIVER,
+        "self.certificate, self.memory.is_current, self.memory.patience = None, False, 1",
+        "self.memory.patience = 1",
+        "the certificate of one lambda for another",
+        "tests/path/test_walk.py",
+    ),
+    Mutant(
+        DRIVER,
+        'self.clock.advance(driver["seconds"])',
+        "pass",
+        "seconds of the first process are forgotten, and its time limit begins anew",
+        RESUMED,
+    ),
+    Mutant(
+        DRIVER,
+        "self.engine.restore(saved.engine)",
+        "pass",
+        "a resumed run begins anew, with the trace of the old one",
+        RESUMED,
+    ),
+    Mutant(
+        DRIVER,
+        "if self.writer is not None and not self._is_moving:",
+        "if self.writer is not None and False:",
+        "the end of a run is not saved",
+        RESUMED,
+    ),
+    Mutant(
+        DRIVER,
+        "and has_visited_open",
+        "and True",
+        "STALLED although a block with a gap was not visited",
+        ENDINGS,
+    ),
+    Mutant(
+        STALLING,
+        "return waited >= max(PATIENCE * every, self.passes)",
+        "return waited >= 1",
+        "STALLED although the next pass moves on",
+        STALLED,
+    ),
+    Mutant(
+        STALLING,
+        "if gap < FALLS * self.gap or now.dual > self.dual + now.resolution:",
+        "if gap < FALLS * self.gap:",
+        "STALLED while the dual still rises",
+        STALLED,
+    ),
+    Mutant(
+        STALLING,
+        "if not now.is_finite:",
+        "if False:",
+        "numbers that are none go on for ever",
+        STALLED,
+    ),
+    Mutant(
+        BUDGET,
+        "return self.last_certificate or self._by_calls()",
+        "return 0.0",
+        "time_limit without the time of the final certificate",
+        TIME,
+    ),
+    Mutant(
+        BUDGET,
+        "return limit is None or self.clock() <= limit + self._grace",
+        "return True",
+        "a certificate that takes as long as it likes",
+        TIME,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes())",
+        "hashlib.sha256(blocks.lower.tobytes())",
+        "a run resumed under other upper bounds is certified by a state that is not its own",
+        REFUSED,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "            )\n        self._written = time.monotonic()",
+        "            )",
+        "after the first one a checkpoint is written after every chunk",
+        "tests/running/test_driver.py::test_a_checkpoint_is_due_again_only_after_its_interval",
+    ),
+    Mutant(
+        LIMITS,
+        "max_oracle_calls < n_blocks",
+        "max_oracle_calls < 0",
+        "a budget too small for the last certificate",
+        "tests/test_bad_input.py",
+    ),
+    Mutant(
+        LIMITS,
+        "max_passes = max(AUTO_PASSES, AUTO_VISITS // n_blocks)",
+        "max_passes = AUTO_PASSES",
+        "few examples get too few visits",
+        STOPPING,
+    ),
+    Mutant(
+        CLOCK,
+        "self._paused -= seconds",
+        "self._paused += seconds",
+        "the time of an earlier process is taken off",
+        RESUMED,
+    ),
+    Mutant(
+        CLOCK,
+        "self._paused += self._now() - self._pause_began",
+        "pass",
+        "callbacks count as time at work",
+        ENDINGS,
+    ),
+    Mutant(
+        ENGINE,
+        'self.rng.bit_generator.state = saved["rng"]',
+        "pass",
+        "a resumed run draws other blocks than the undisturbed one",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        'self._done, self._source = int(saved["done"]), int(saved["source"])',
+        'self._done, self._source = 0, int(saved["source"])',
+        "a pass that was split is made twice",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        'self._draws = Draws(saved["draws_block"], saved["draws_uniform"])',
+        "self._draws = _NO_DRAWS",
+        "the rest of a pass is lost",
+        RESUMED,
+    ),
+    Mutant(
+        ENGINE,
+        'self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])',
+        'self._n_draws = int(saved["n_draws"])',
+        "a resumed run hits its cache where the undisturbed one does not",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        'self.ledger.restore(_inside(saved, "ledger."))',
+        "pass",
+        "counts and estimates are lost",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        'self._average_w, self._open = saved["average_w"], saved["open"]',
+        'self._open = saved["open"]',
+        "w of the iterate with the certificate of the average",
+        RESUMED,
+    ),
+    Mutant(
+        DUAL,
+        "own = certificate.gap - inner(self.blocks.weight, found.answers.slack)",
+        "own = certificate.gap",
+        "slack of bounds counts as progress to be made",
+        "tests/problem/test_inexact_bounds.py::test_stalls_where_the_bounds_leave_too_much tests/problem/test_inexact_bounds.py::test_weak_duality_holds_with_bounds",
+    ),
+    Mutant(
+        DUAL,
+        "is_caught = self.ledger.counts.violations and not self.blocks.bounds_error",
+        "is_caught = False",
+        "an oracle that was caught on the way still certifies",
+        "tests/methods/test_visits_judged.py",
+    ),
+    Mutant(
+        DUAL,
+        "return not (self.ledger.notes.last_visit[self._open] < self._visits_certified).any()",
+        "return True",
+        "STALLED although a block with a gap was not visited",
+        ENDINGS,
+    ),
+    Mutant(
+        DUAL,
+        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.rebuild()",
+        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.put(v)",
+        "steps go on from the average, whose dual point is another",
+        "tests/methods/test_dense.py::test_the_average_is_that_of_all_iterates",
+    ),
+    Mutant(
+        CHECKPOINT,
+        '"lam": lam,',
+        "",
+        "a checkpoint of another lambda is taken",
+        REFUSED,
+    ),
+    Mutant(
+        CHECKPOINT,
+        '"method": repr(method),',
+        "",
+        "a checkpoint of another method is taken",
+        REFUSED,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "if found != wanted and not (",
+        "if found is None and not (",
+        "a checkpoint of another run is taken",
+        REFUSED,
+    ),
+    Mutant(
+        CHECKPOINT,
+        "if version < CHECKPOINT.version:",
+        "if False:",
+        "a checkpoint of an earlier version ends in a raw error",
+        REFUSED,
+    ),
+]
