@@ -158,8 +158,7 @@ class BlockEngine(DualEngine):
         blocks, point = self.blocks, self.point
         most = (blocks.corner_size, blocks.part_size, point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
-            size = blocks.corner_size.copy()
-            most = (size, size, size)
+            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
         sizes = (blocks.weight, *most, blocks.column_norm)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
@@ -301,8 +300,8 @@ class BlockEngine(DualEngine):
         uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
         self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
         self._is_open = read.flag("is_open")
-        if self._is_open != (self._done < len(block)):
-            raise Misfit("is_open is not whether there are draws left.")
+        if self._done < len(block) and not self._is_open:
+            raise Misfit("is_open is False, but there are draws left.")
         last = FROM_STOCK if self.point.keeps_corners else FROM_ORACLE
         self._source = read.integer("source", most=last)
         self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")
