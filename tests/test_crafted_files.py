@@ -332,7 +332,7 @@ BAD_CHECKPOINTS = {
     "an engine in a list": (CORNERS, setter(("engine",), [])),
     "batches of none": (MEANS, setter(("engine", "batch_size"), 0)),
     "batches with a cache": (CORNERS, setter(("engine", "batch_size"), 5)),
-    "a pass open with nothing to draw": in_engine("is_open", value=True),
+    "draws left in a pass that has ended": in_engine("done", value=0),
     "a visit before the first": in_engine("visits_tidied", value=-2),
     "no mark": (CORNERS, drop_value("driver", "mark")),
     "no memory": (CORNERS, drop_value("driver", "memory")),
