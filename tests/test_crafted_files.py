@@ -398,6 +398,14 @@ def test_genuine_checkpoints_go_on(checkpoints, tmp_path, kind, method):
     assert result.trace[-1].passes == 6
 
 
+def test_escapes_of_a_stranger_do_not_reach_the_terminal(checkpoints, tmp_path):
+    change = setter(("identity", "method"), "\x1b[31m" + "x" * 10_000)
+    with pytest.raises(bw.InputError, match="another method") as error:
+        go_on(checkpoints, tmp_path, "compiled", CORNERS, change)
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
 def test_bounds_are_those_of_the_problem(tmp_path):
     """Whatever a file says of them."""
     X, Y = multiclass_data(n=10)
