@@ -445,3 +445,12 @@ def test_crafted_checkpoints_of_paths(tmp_path, name):
     crafted(path, BAD_WALKS[name])
     with pytest.raises(bw.ModelFileError, match="is no checkpoint"):
         bw.solve_path(problem_of("python"), 0.2, 0.01, max_passes=40, **given)
+
+
+def test_a_path_without_breakpoints_is_kept(tmp_path):
+    """It ended before the first, and its columns have no type."""
+    problem, file = bw.Problem(bw.tasks.Multiclass(), *multiclass_data()), tmp_path / "path.npz"
+    path = bw.solve_path(problem, 1e-9, 1e-3, "bcfw", lam_max=1.0, max_passes=1, random_state=0)
+    assert len(path) == 0
+    path.save(file)
+    assert repr(bw.load_path(file)) == repr(path)
