@@ -140,8 +140,7 @@ class SequenceTask(Learned, BaseEstimator):
         self._check_options()
         read = Reader(learned)
         n_labels = len(read.labels("classes_"))
-        is_column = np.shape(read.given("cost_"))[1:] == (1,)  # (see `Loss.compact_cost`)
-        read.array("cost_", np.float64, (n_labels, 1 if is_column else n_labels), least=0.0)
+        read.array("cost_", np.float64, (n_labels, n_labels), least=0.0)
         found = Layout(*read.integers("layout_", len(Layout._fields)))
         self.layout_ = Layout.of(max(0, found.n_features), n_labels, **self._groups())
         if self.layout_ != found:
