@@ -7,7 +7,7 @@ DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench mutants browser docs clean
+.PHONY: help demo test lint format bench fuzz mutants browser docs clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
@@ -40,6 +40,11 @@ format: $(STAMP) ## rewrite the source in the project's format
 bench: $(STAMP)  ## speed of the compiled pass against its bounds
 	$(BIN)/python benchmarks/speed.py
 
+SECONDS ?= 600
+JOBS    ?= 2
+fuzz: $(STAMP)   ## random cases against every promise, for SECONDS=600 on JOBS=2; reproducers in fuzz-failures/
+	$(BIN)/python -m tools.fuzz --seconds $(SECONDS) --jobs $(JOBS)
+
 browser:         ## Debian's Chromium and its driver, with which the HTML report is tested (needs root or sudo)
 	@{ { command -v chromium || command -v google-chrome; } && command -v chromedriver; } || \
 	  { command -v apt-get >/dev/null && SUDO=$$(command -v sudo || true) && \
@@ -56,5 +61,5 @@ mutants: $(STAMP) ## small changes of the source, each of which some test must n
 	$(BIN)/python -m tools.mutants --jobs $(or $(JOBS),2)
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist demo-output site fuzz-failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,6 +18,9 @@ __all__ = [
     "NotCertifiedWarning",
     "OptionError",
     "OracleError",
+    "OracleWarning",
+    "OutOfMemoryError",
+    "WorkerWarning",
     "unknown_option",
 ]
 
@@ -54,6 +57,14 @@ class OracleError(BlockwolfeError, RuntimeError):
     """
 
 
+class OutOfMemoryError(BlockwolfeError, MemoryError):
+    """Arrays that this machine has no room for; the message says how much they need.
+
+    >>> issubclass(OutOfMemoryError, MemoryError)
+    True
+    """
+
+
 class DataNotFoundError(BlockwolfeError, FileNotFoundError):
     """A dataset that is neither on this machine nor could be downloaded.
 
@@ -82,6 +93,22 @@ class NotCertifiedWarning(ConvergenceWarning):
     """Training stopped before the certified gap reached `tol`.
 
     >>> issubclass(NotCertifiedWarning, ConvergenceWarning)
+    True
+    """
+
+
+class OracleWarning(UserWarning):
+    """An oracle that found no loss anywhere: either there is nothing to learn, or it is wrong.
+
+    >>> issubclass(OracleWarning, UserWarning)
+    True
+    """
+
+
+class WorkerWarning(RuntimeWarning):
+    """A worker process was lost, or could not be started.
+
+    >>> issubclass(WorkerWarning, RuntimeWarning)
     True
     """
 

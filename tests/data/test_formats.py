@@ -140,7 +140,7 @@ def test_an_output_of_null_is_none():
 def test_label_sets_are_lists(labels):
     text = f'{{"features": [1], "labels": []}}\n{{"features": [1], "labels": {labels}}}'
     with pytest.raises(
-        InputError, match='line 2 of a.txt has "labels": .*; expected a list of labels'
+        InputError, match=r'line 2 of a.txt: Y\[1\] has "labels": .*; expected a list of labels'
     ):
         LabelSetLines(is_sequence=False).learn([source(text)])
 

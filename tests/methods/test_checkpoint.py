@@ -550,6 +550,16 @@ def test_a_file_of_a_run_that_had_not_begun_takes_the_seed_of_the_next(problems,
         bw.solve(problem, LAM, "bcfw", 0.1, random_state=0, checkpoint=written)
 
 
+@pytest.mark.parametrize("said", ["", "nonsense", "X=1=2;;", 7, None, ["X"]])
+def test_whatever_a_file_says_of_its_problem_is_another_problem(problems, written, said):
+    header, arrays = read_archive(written, checkpoint.CHECKPOINT)
+    named = {n: v for n, v in header.items() if n not in ("format", "version", "digest")}
+    named["identity"]["problem"] = said
+    write_archive(written, checkpoint.CHECKPOINT, named, arrays)
+    with pytest.raises(bw.InputError, match="another problem; give another path"):
+        bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
+
+
 def test_another_start_is_refused(problems, tmp_path):
     problem, path = problems["compiled", False], tmp_path / "run.npz"
     states = [
@@ -653,11 +663,13 @@ def test_a_folder_is_no_checkpoint(tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, "write_archive", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     problem, given = PROBLEMS["multiclass-dense"](), {"random_state": 0, "tol": 0.01}
-    with pytest.warns(RuntimeWarning, match="No space left on device"):
+    with pytest.warns(
+        RuntimeWarning, match="goes on without: .*No space left on device; make room"
+    ):
         result = bw.solve(problem, 0.1, checkpoint=tmp_path / "run.npz", **given)
     assert result.certificate.gap == bw.solve(problem, 0.1, **given).certificate.gap

@@ -183,9 +183,9 @@ def test_after_ctrl_c_in_an_oracle_call_the_run_goes_on_as_if_undisturbed(method
     options = {"tol": 0.0, "max_passes": 12, "random_state": 0}
     whole = bw.solve(bw.Problem(Labels(3, 4), *data), LAM, method, **options)
     n_calls = whole.counts.oracle_calls + whole.counts.certificate_calls
-    for at in range(7, n_calls, 9):  # (the first six are probes)
+    for at in range(7, n_calls, 9):  # (after nine probes)
         options["checkpoint"] = tmp_path / f"{at}.npz"
-        problem = bw.Problem(Interrupted(6 + at), *data)
+        problem = bw.Problem(Interrupted(9 + at), *data)
         first = bw.solve(problem, LAM, method, **options)
         assert first.status is bw.Status.INTERRUPTED
         assert first.certificate.valid

@@ -176,7 +176,7 @@ def test_an_inexact_oracle_is_remembered_from_batches_as_well():
 
         def augmented_decode(self, x, y, w):
             self.calls += 1
-            return self.decode(x, w) if 6 < self.calls < 40 else super().augmented_decode(x, y, w)
+            return self.decode(x, w) if 9 < self.calls < 43 else super().augmented_decode(x, y, w)
 
     for batch_size in (1, 4):
         problem = bw.Problem(WrongAtFirst(3, 4), *multiclass_data())
@@ -243,20 +243,6 @@ def failing_task():
     return Failing(3, 4)
 
 
-def dying_task():
-    """Takes any other process down with it."""
-
-    class Dying(Labels):
-        home = os.getpid()
-
-        def augmented_decode(self, x, y, w):
-            if os.getpid() != self.home:
-                os._exit(1)
-            return super().augmented_decode(x, y, w)
-
-    return Dying(3, 4)
-
-
 @pytest.fixture
 def python_problem():
     return bw.Problem(counting_task(), *multiclass_data())
@@ -290,7 +276,7 @@ def test_a_run_in_processes_is_the_run_in_one(python_problem):
     alone = bw.solve(python_problem, LAM, method, **options)
     type(python_problem.task).calls_here = 0
     together = bw.solve(python_problem, LAM, method, n_jobs=2, **options)
-    probes = 6
+    probes = 9  # three examples at three w
     assert together.is_certified
     assert_same_run(together, alone)
     assert type(python_problem.task).calls_here == probes
@@ -316,23 +302,6 @@ def test_an_error_in_a_process_comes_back():
     with pytest.raises(ArithmeticError, match="no answer for this one"):
         bw.solve(problem, LAM, tol=1e-2, n_jobs=2)
     assert bw.solve(problem, LAM, tol=1e-2).is_certified  # the problem is as it was
-
-
-def test_a_killed_process_costs_time_and_nothing_else():
-    problem = bw.Problem(dying_task(), *multiclass_data())
-    state = problem.initial_state()
-    together = bw.certify(problem, state, LAM, n_jobs=2)
-    assert_same_certificate(together, bw.certify(problem, state, LAM))
-
-
-def test_a_task_that_cannot_be_sent_is_an_error_at_once():
-    class Held(Labels):
-        def __getstate__(self):
-            raise TypeError("this task stays here")
-
-    problem = bw.Problem(Held(3, 4), *multiclass_data())
-    with pytest.raises(Exception, match="this task stays here"):
-        bw.solve(problem, LAM, tol=1e-2, n_jobs=2)
 
 
 # -- options -----------------------------------------------------------------------------------

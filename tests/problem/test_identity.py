@@ -83,16 +83,16 @@ def test_a_state_or_checkpoint_of_another_problem_is_refused(name, tmp_path):
     one, other = (bw.Problem(*given) for given in PAIRS[name])
     np.testing.assert_array_equal(one.blocks.truth.value, other.blocks.truth.value)
     path = tmp_path / "run.npz"
-    state = bw.solve(one, LAM, tol=1e-6, checkpoint=path).last_state
+    state = bw.solve(one, LAM, tol=1e-4, checkpoint=path).last_state
     with pytest.raises(bw.InputError, match="start does not belong to this problem"):
         bw.solve(other, LAM, start=state)
     with pytest.raises(bw.InputError, match="state does not belong to this problem"):
         bw.certify(other, state, LAM)
     with pytest.raises(bw.InputError, match="another problem; give another path, or remove"):
-        bw.solve(other, LAM, tol=1e-6, checkpoint=path)
+        bw.solve(other, LAM, tol=1e-4, checkpoint=path)
     again = bw.Problem(*PAIRS[name][0])
-    assert bw.certify(again, state, LAM).gap <= 1e-6
-    assert bw.solve(again, LAM, tol=1e-6, checkpoint=path).counts.visits >= 0
+    assert bw.certify(again, state, LAM).gap <= 1e-4
+    assert bw.solve(again, LAM, tol=1e-4, checkpoint=path).is_certified
 
 
 def test_what_differs_is_said(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.running.stalling import Mark
+from plain_tasks import Labels
 
 EVERY = 10.0
 
@@ -88,17 +89,25 @@ def test_a_stalled_run_does_not_move_on(seed, method):
     assert now.gap >= 0.5 * before.gap or before.gap <= before.resolution
 
 
+def test_the_checkpoint_of_a_stalled_run_is_of_one_that_has_ended(tmp_path):
+    """A run that is killed after its last write ends, called again, as it would have ended."""
+    X, Y = np.eye(3), [0, 1, 2]
+    problem = bw.Problem(Labels(3, 3), X, Y)
+    settings = {"tol": 0.0, "random_state": 0, "checkpoint": tmp_path / "run.npz"}
+    first, again = (bw.solve(problem, 0.3, "fw", **settings) for _ in range(2))
+    assert first.status is again.status is bw.Status.STALLED
+    assert len(again.trace) == len(first.trace)
+    np.testing.assert_array_equal(again.w, first.w)
+
+
 def test_the_mark_is_part_of_a_checkpoint(tmp_path):
-    """A run in pieces stalls where the whole run does."""
+    """A run in pieces, each shorter than any patience, stalls as well."""
     problem, lam = random_problem(97)
-    whole = bw.solve(problem, lam, "bcfw+gap", tol=0.0, random_state=0)
-    assert whole.status is bw.Status.STALLED
-    path, pieces, status = tmp_path / "run.npz", 15, None
+    status, passes = None, 0
     while status is not bw.Status.STALLED:
-        part = bw.solve(
-            problem, lam, "bcfw+gap", tol=0.0, random_state=0, max_passes=pieces,
-            checkpoint=path,
-        )  # fmt: skip
-        status, pieces = part.status, pieces + 15
-        assert pieces < 2000
-    assert part.trace[-1].passes == whole.trace[-1].passes
+        passes += 15
+        assert passes < 1000
+        status = bw.solve(
+            problem, lam, "bcfw+gap", tol=0.0, random_state=0, max_passes=passes,
+            checkpoint=tmp_path / "run.npz",
+        ).status  # fmt: skip

@@ -51,11 +51,18 @@ def check_feasible(found, shape, capacity):
     assert len({tuple(link) for link in found.tolist()}) == len(found)
 
 
+def test_links_come_in_order_however_they_were_given():
+    links = [[2, 0], [0, 1], [1, 1], [0, 0]]
+    found = matching.maximize([1.0, 1.0, 1.0, 1.0], links, (3, 2), 3)
+    assert found.tolist() == sorted(links)
+
+
 @settings(max_examples=2500, deadline=None)
 @given(cases())
 def test_equals_enumeration(case):
     scores, links, shape, capacity = case
     found = matching.maximize(scores, links, shape, capacity)
+    assert found.tolist() == sorted(found.tolist())
     check_feasible(found, shape, capacity)
     best = max(
         scores[list(choice)].sum() for choice in matching.enumerate_outputs(links, shape, capacity)

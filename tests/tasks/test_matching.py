@@ -187,7 +187,9 @@ GOOD = Links(np.ones((4, 2)), shape=(2, 2))
         (GOOD, [(0, 0), (0, 1)], r"source 0 has 2 true links in Y\[0\], but the capacity .* is 1"),
         (GOOD, [(0, 1), (1, 1)], r"target 1 has 2 true links in Y\[0\]"),
         (GOOD, [(0, 0), (0, 0)], r"Y\[0\] has the link \(0, 0\) twice"),
-        (GOOD, [(-1, 0)], r"Y\[0\] has the link \(-1, 0\); expected integers >= 0"),
+        (GOOD, [(-1, 0)], r"Y\[0\] has the link \(-1, 0\); expected integers from 0 to"),
+        (GOOD, [(0, 2**31)], r"Y\[0\] has the link \(0, 2147483648\); expected integers from 0 to"),
+        (GOOD, [(0, 2**31 - 1)], r"Y\[0\] has the link \(0, 2147483647\), which is not among"),
         (GOOD, [(0.5, 0)], r"Y\[0\] has shape \(1, 2\) and type float64; expected pairs"),
         (GOOD, [(0, 0), (1,)], r"Y\[0\] has shape"),
         (GOOD, [0, 1], r"Y\[0\] has shape \(2,\)"),
@@ -197,6 +199,14 @@ GOOD = Links(np.ones((4, 2)), shape=(2, 2))
 def test_bad_input(x, y, message):
     with pytest.raises(bw.InputError, match=message):
         bw.Problem(Matching(), [x], [y])
+
+
+def test_links_of_large_numbers_are_projected_without_tables_of_that_size():
+    far = 2**31 - 1
+    task = Matching(project_truth=True).fit([GOOD], [[(0, 0), (0, 1), (1, 0)]])
+    assert task.losses([[(far, 0), (far, far)]], [[(far, 0)]]).tolist() == [0.0]
+    with pytest.raises(bw.InputError, match=r"the link \(0, 2147483647\), which is not among"):
+        bw.Problem(Matching(project_truth=True), [GOOD], [[(0, far)]])
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,48 @@ def test_optimum_of_a_tiny_problem():
     assert best <= result.certificate.primal + 1e-7
 
 
+def with_large_score(size, is_forced, n=3, m=5):
+    """Knapsacks with one more variable, of score `size`, that every output has (or may have)."""
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for _ in range(n):
+        features = rng.normal(size=(m, 3))
+        features[0] = [size, 0.0, 0.0]
+        A = np.stack([np.arange(m) == 0, (np.arange(m) > 0) * rng.integers(1, 5, size=m)])
+        X.append(ProgramInput(features, A.astype(float), [1.0, 6.0], [is_forced, -np.inf]))
+        Y.append(np.arange(m) % 3 == 0)
+    return bw.Problem(Program(), X, [y.astype(int) for y in Y])
+
+
+@pytest.mark.parametrize("is_forced", [True, False])
+@pytest.mark.parametrize("size", [1.0, 1e9, 1e11])
+def test_large_scores_hide_nothing(size, is_forced):
+    """HiGHS stops at a share of the largest score: what that leaves is in the certificate."""
+    problem = with_large_score(size, is_forced)
+    for seed in range(2):
+        result = bw.solve(
+            problem, 0.1, "bcfw+pairwise+cache", tol=1e-3, max_passes=10, random_state=seed
+        )
+        c, true = result.certificate, enumerated_primal(problem, result.w, 0.1)
+        assert c.valid
+        assert c.primal >= true - c.resolution
+        assert c.primal <= true + c.slack + c.resolution
+        assert c.gap == c.primal - c.dual
+        if size == 1.0:
+            assert c.exact
+
+
+def test_bounds_are_above_every_output_and_close():
+    X, Y = knapsacks(n=3)
+    task = bw.Problem(Program(), X, Y).task
+    for seed, (x, y) in enumerate(zip(X, Y, strict=True)):
+        w = np.random.default_rng(seed).normal(size=3)
+        z, upper = task.augmented_decode_bound(x, y, w)
+        heights = [task.loss(y, h) + w @ task.features(x, h) for h in task.outputs(x)]
+        assert 0.0 <= upper - max(heights) <= 1e-11
+        assert task.loss(y, z) + w @ task.features(x, z) == pytest.approx(max(heights))
+
+
 def test_one_of_m_is_multiclass():
     """Exactly one variable on, features of a label in its own columns: the multiclass problem."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """Slack rescaling: the optimum of the rescaled program, and margin rescaling where they agree."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -145,3 +147,36 @@ def test_examples_are_counted_as_elsewhere():
     assert task.n_features == 12
     with pytest.raises(bw.InputError, match="3 examples and Y has 2"):
         bw.tasks.SlackRescaling(Listed(3, 4)).fit(np.eye(3), [0, 1])
+
+
+ARCS = [(head, child) for child in (1, 2, 3) for head in range(4) if head != child]
+
+
+def exact_primal(X, Y, w, lam):
+    """P(w) of slack rescaling over trees of three words, in fractions."""
+    task, total = bw.tasks.SpanningTree().fit(X, Y), Fraction(0)
+    for x, y in zip(X, Y, strict=True):
+
+        def score(heads, x=x):
+            rows = [x.features[ARCS.index((head, c))] for c, head in enumerate(heads, start=1)]
+            phi = [sum(Fraction(row[f]) for row in rows) for f in range(len(w))]
+            return sum(Fraction(a) * b for a, b in zip(w, phi, strict=True))
+
+        def hinge(heads, y=y, score=score):
+            loss = Fraction(sum(a != b for a, b in zip(y, heads, strict=True)), len(y))
+            return loss * (1 - score(y) + score(heads))
+
+        total += max(hinge(heads.tolist()) for heads in task.outputs(x)) / len(X)
+    return Fraction(lam) / 2 * sum(Fraction(a) ** 2 for a in w) + total
+
+
+def test_resolution_counts_terms_that_cancel_in_psi():
+    """Rows are small differences of sums of large features, and have the errors of these."""
+    rng = np.random.default_rng(1)
+    X = [bw.tasks.Arcs(rng.normal(size=(9, 2)) + 1e8, ARCS, 3) for _ in range(3)]
+    Y = [[0, 1, 2], [2, 0, 2], [3, 1, 0]]
+    problem = bw.Problem(bw.tasks.SlackRescaling(bw.tasks.SpanningTree()), X, Y)
+    result = bw.solve(problem, 0.01, "bcfw", max_passes=20, random_state=0)
+    exact, certificate = exact_primal(X, Y, result.w, 0.01), result.certificate
+    error = abs(float(Fraction(certificate.primal) - exact))
+    assert 1e-12 < error <= certificate.resolution

@@ -1,13 +1,16 @@
 """One file: an npz of arrays and a JSON header. No pickle, ever.
 
 It is written in one step (see `files`). The header carries a digest of all arrays; a file that
-was cut or altered is refused.
+was cut or altered is refused. Against a file that was *made* to do harm a digest is no help, so
+sizes are looked at before anything is read (see `unzipping`), and whoever reads a header asks for
+each value with all that must be true of it (see `schema`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import tokenize
 import zipfile
 import zlib
@@ -16,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.files import write_atomically
+from blockwolfe.base.files import kind_of, write_atomically
+from blockwolfe.base.unzipping import Archive
 from blockwolfe.errors import ModelFileError
 
 __all__ = ["Kind", "is_kind", "read_archive", "write_archive"]
@@ -42,34 +46,48 @@ def write_archive(
 
 def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays; anything that is not exactly what was written is refused."""
-    if not path.is_file():
-        raise ModelFileError(f"{path} does not exist.")
+    _check_regular(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            text = str(archive["header"][()]) if "header" in archive.files else "{}"
-            header = json.loads(text)
+        with Archive(path) as archive:
+            header = archive.header()
             _check_header(path, kind, header)
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (*_UNREADABLE, TypeError) as error:  # (TypeError: one array, in no npz)
+            arrays = archive.arrays()
+        is_whole = _digest(header, arrays) == header.get("digest")
+    except _UNREADABLE as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
             f"{path} is not a blockwolfe {kind.noun}, or it is truncated or altered "
             f"({type(error).__name__}); save the {kind.noun} again."
         ) from error
-    if _digest(header, arrays) != header.get("digest"):
+    if not is_whole:
         raise ModelFileError(
             f"{path} was altered after it was written; save the {kind.noun} again."
         )
-    return header, arrays
+    return header, {name: _as_kept_here(array) for name, array in arrays.items()}
+
+
+def _check_regular(path: Path) -> None:
+    kind = kind_of(path)
+    if kind is None:
+        raise ModelFileError(f"{path} does not exist.")
+    if kind:
+        raise ModelFileError(f"{path} is {kind}; expected a file.")
+
+
+def _as_kept_here(array: np.ndarray) -> np.ndarray:
+    """Row by row, and in the byte order of this machine: as compiled code reads it."""
+    return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def is_kind(path: Path, kind: Kind) -> bool:
     """Whether a file says that it holds such a thing; it may be damaged all the same."""
+    if kind_of(path) != "":
+        return False
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return bool(json.loads(str(archive["header"][()]))["format"] == kind.format)
-    except (*_UNREADABLE, TypeError):
+        with Archive(path) as archive:
+            return bool(archive.header()["format"] == kind.format)
+    except _UNREADABLE:
         return False
 
 
@@ -91,7 +109,11 @@ _UNREADABLE = (
     KeyError,
     OSError,
     ValueError,
-    RuntimeError,
+    RuntimeError,  # (also RecursionError: a header nested too deeply)
+    OverflowError,
+    MemoryError,
+    TypeError,
+    struct.error,
     SyntaxError,  # (numpy reads the headers of arrays as Python literals)
     tokenize.TokenError,
 )
@@ -104,14 +126,16 @@ _REMEDIES = {
 
 
 def _check_header(path: Path, kind: Kind, header: Any) -> None:
-    found = str(header.get("format")) if isinstance(header, dict) else ""
+    found = str(header.get("format"))
     if found != kind.format and found.startswith("blockwolfe-"):
         remedy = f" {_REMEDIES[found]}" if found in _REMEDIES else ""
-        raise ModelFileError(f"{path} is a {found.replace('-', ' ')}, not a {kind.noun}.{remedy}")
+        named = ascii(found[:60].replace("-", " "))[1:-1]
+        raise ModelFileError(f"{path} is a {named}, not a {kind.noun}.{remedy}")
     if found != kind.format:
         raise ModelFileError(f"{path} is an npz file but not a blockwolfe {kind.noun}.")
-    if not isinstance(header.get("version"), int) or header["version"] > kind.version:
+    version = header.get("version")
+    if type(version) is not int or not 1 <= version <= kind.version:
         raise ModelFileError(
-            f"{path} has file version {header.get('version')!r}; this blockwolfe reads up to "
+            f"{path} has file version {ascii(version)[:20]}; this blockwolfe reads up to "
             f"{kind.version}. Upgrade blockwolfe to read it."
         )

@@ -1,12 +1,31 @@
-"""HTML that is escaped by construction: only `element` makes `Html`, and it escapes all else."""
+"""Text of strangers for terminals and pages: control characters are shown, not sent.
+
+HTML is escaped by construction: only `element` makes `Html`, and it escapes all else.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import isnan
 
-__all__ = ["Html", "element", "joined", "number", "table"]
+__all__ = ["Html", "element", "joined", "number", "table", "visible"]
+
+# All that steers a terminal or turns the direction of writing, but for tabs and ends of lines; and
+# halves of surrogate pairs, which cannot be written at all.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey as escapes that can be read, also in JSON.
+
+    >>> print(visible("red \x1b[31m label"))
+    red \u001b[31m label
+    """
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class Html(str):
@@ -34,7 +53,7 @@ def element(name: str, /, *children: object, **attributes: object) -> Html:
             continue
         made.append(f" {key.rstrip('_').replace('_', '-')}")
         if value is not True:
-            made.append(f'="{escape(str(value))}"')
+            made.append(f'="{escape(visible(str(value)))}"')
     made.append(">")
     return Html("".join([*made, *map(_escaped, children), f"</{name}>"]))
 
@@ -78,4 +97,4 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def _escaped(part: object) -> str:
-    return part if isinstance(part, Html) else escape(str(part))
+    return part if isinstance(part, Html) else escape(visible(str(part)))

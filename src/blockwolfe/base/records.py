@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flattened", "rebuilt"]
+__all__ = ["flattened"]
 
 
 def flattened(record: Any, prefix: str = "") -> dict[str, np.ndarray]:
@@ -28,14 +28,3 @@ def flattened(record: Any, prefix: str = "") -> dict[str, np.ndarray]:
         else:
             flat[prefix + name] = value
     return flat
-
-
-def rebuilt(like: Any, flat: dict[str, np.ndarray], prefix: str = "") -> Any:
-    """The record that was flattened, of the same types as `like`."""
-    values = {
-        name: rebuilt(value, flat, f"{prefix}{name}.")
-        if hasattr(value, "_asdict")
-        else flat[prefix + name]
-        for name, value in like._asdict().items()
-    }
-    return type(like)(**values)

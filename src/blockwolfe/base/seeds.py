@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.digest import digest_of
+from blockwolfe.base.schema import Misfit
 from blockwolfe.errors import OptionError
 
-__all__ = ["generator", "plain_state", "seed_name"]
+__all__ = ["generator", "plain_state", "restore_state", "seed_name"]
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -53,6 +54,37 @@ def plain_state(rng: np.random.Generator) -> dict[str, Any]:
     True
     """
     return dict(_plain(rng.bit_generator.state))
+
+
+def restore_state(rng: np.random.Generator, saved: Any) -> None:
+    """Let a generator go on where `plain_state` of one of its kind stood.
+
+    >>> restore_state(generator(0), {"bit_generator": "PCG64"})
+    Traceback (most recent call last):
+    ...
+    blockwolfe.base.schema.Misfit: the random numbers are not where a PCG64 can be.
+    """
+    mine = _plain(rng.bit_generator.state)
+    if not _is_alike(mine, saved):
+        raise Misfit(f"the random numbers are not where a {mine['bit_generator']} can be.")
+    rng.bit_generator.state = saved
+
+
+# numpy takes any number for where in its buffer a generator is, and reads there
+_MOST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1}
+
+
+def _is_alike(mine: Any, other: Any, name: str = "") -> bool:
+    """Whether a state is of the same form, its numbers within range."""
+    if isinstance(mine, dict):
+        is_same = isinstance(other, dict) and mine.keys() == other.keys()
+        return is_same and all(_is_alike(mine[key], other[key], key) for key in mine)
+    if isinstance(mine, list):
+        is_same = isinstance(other, list) and len(mine) == len(other)
+        return is_same and all(map(_is_alike, mine, other))
+    if isinstance(mine, str):
+        return bool(mine == other)
+    return type(other) is int and 0 <= other <= _MOST.get(name, 2**128 - 1)
 
 
 def _plain(state: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import blockwolfe
+from blockwolfe.base.markup import visible
 from blockwolfe.cli import check, data, explore, inspect, listing, predict, report, train
 from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note, told
 
@@ -85,6 +86,7 @@ def program(
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     sys.exit(run(arguments, is_debug=len(arguments) < len(sys.argv) - 1))
 
@@ -108,7 +110,7 @@ def run(arguments: list[str], is_debug: bool = False) -> int:
         return INTERRUPTED
     except Exception as error:
         if is_debug:
-            traceback.print_exc()
+            print(visible(traceback.format_exc()), end="", file=sys.stderr)
         if type(error).__name__ == "NoArgsIsHelpError":  # help has been printed instead
             return WRONG
         status, text = _explained(error)

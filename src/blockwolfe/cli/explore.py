@@ -182,12 +182,12 @@ def compare(
 
 
 def _problem(given: o.Given) -> tuple[Any, Any, Any]:
-    from blockwolfe.cli.files import located
+    from blockwolfe.data.formats.base import located
     from blockwolfe.problem.problem import Problem
 
     made = given.made()
     reader, examples = given.read()
-    with located(examples):
+    with located(examples.places):
         return Problem(made, examples.X, examples.Y), reader, examples
 
 

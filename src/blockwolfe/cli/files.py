@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from blockwolfe.base.files import write_atomically
+from blockwolfe.base.markup import visible
+from blockwolfe.base.schema import Reader, reading
 from blockwolfe.cli.registry import FORMATS, find_dataset, format_of, reader_of, task_of_model
 from blockwolfe.data.formats.base import Examples, Format, Source, read_source
 from blockwolfe.data.formats.jsonlines import plain_output
@@ -21,8 +21,8 @@ from blockwolfe.report.outputs.catalogue import TaskEntry
 __all__ = [
     "check_apart",
     "check_output",
+    "input_of",
     "load_model",
-    "located",
     "names_of_features",
     "read_later",
     "read_template",
@@ -90,28 +90,16 @@ def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     return reader.read(read_source(path), labelled=labelled)
 
 
-@contextmanager
-def located(examples: Examples) -> Iterator[None]:
-    """Put the place of an example before errors that name it by its number, as in ``X[3]``."""
-    try:
-        yield
-    except InputError as error:
-        named = re.search(r"\b[XY]\[(\d+)\]", str(error))
-        if named is None or examples.places is None or int(named[1]) >= len(examples.places):
-            raise
-        raise InputError(f"{examples.places[int(named[1])]}: {error}") from error
-
-
 def load_model(
     path: str, data: str, name: str | None, lam: float | None = None
 ) -> tuple[Any, Format]:
     """A model, and the reader of its input as training has left it; of a path, that of `lam`."""
     svm = _load(path, lam)
-    packed = svm.extra_.get("input")
+    packed = input_of(svm)
     _, entry = task_of_model(svm)
-    if packed is not None and name not in (None, packed["format"]):
+    if packed and name not in (None, packed["format"]):
         raise OptionError(f"--format {name}: this model reads {packed['format']}; leave it out.")
-    if packed is not None:
+    if packed:
         return svm, unpacked_reader(entry, packed)
     # saved from Python: a format that learns nothing will do
     kind = format_of(data, name, entry.formats)
@@ -148,12 +136,22 @@ def _load(path: str, lam: float | None) -> Any:
     return svm
 
 
+def input_of(svm: Any) -> dict[str, Any]:
+    """What a model's file says of the format of its input; empty where it was made in Python."""
+    with reading("the file", "model"):
+        read = Reader(svm.extra_.get("input") or {}, "input")
+        if read.values:
+            read.text("format")
+        return read.values
+
+
 def unpacked_reader(entry: TaskEntry, packed: dict[str, Any]) -> Format:
     """The reader of a model's input as training has left it."""
     if packed["format"] == Loaded.name:
         return Loaded()
-    reader: Format = reader_of(entry, packed["format"], min_count=packed["min_count"])
-    reader.unpack(packed)
+    with reading("the file", "model"):
+        reader: Format = reader_of(entry, packed["format"], min_count=packed["min_count"])
+        reader.unpack(packed)
     return reader
 
 
@@ -161,8 +159,12 @@ def names_of_features(svm: Any, reader: Format | None) -> Any:
     """Names of the features of a model, as far as its file has them."""
     named = svm.extra_.get("names")
     if named is not None:
-        return {int(column): name for column, name in named.items()}
-    return None if reader is None else reader.feature_names
+        with reading("the file", "model"):
+            return {int(column): str(name) for column, name in Reader(named).values.items()}
+    n_columns = getattr(svm, "n_features_in_", None)
+    if reader is None or getattr(reader, "n_features", n_columns) != n_columns:
+        return None  # (a file may say any number, and a list would be as long)
+    return reader.feature_names
 
 
 def check_apart(path: str, *others: str | None) -> None:
@@ -188,23 +190,19 @@ def check_output(path: str, *others: str | None) -> None:
 
 
 def write_lines(lines: Iterable[str], output: str | None) -> None:
-    """Lines to standard output, or to a file that is whole or not there."""
+    """Lines to standard output, or to a file that is whole or not there; always as UTF-8.
+
+    On a terminal, what it would obey is shown instead.
+    """
     if output is None or output == "-":
+        is_shown = sys.stdout.isatty()
         for line in lines:
-            sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+            sys.stdout.buffer.write(f"{visible(line) if is_shown else line}\n".encode())
+        sys.stdout.buffer.flush()
         return
     file = Path(output)
     if file.exists() and not file.is_file():  # a pipe or a device
-        file.write_text("".join(f"{line}\n" for line in lines))
+        file.write_bytes("".join(f"{line}\n" for line in lines).encode())
         return
     check_output(output)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_atomically(file, lambda opened: opened.writelines(f"{x}\n".encode() for x in lines))

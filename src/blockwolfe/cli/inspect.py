@@ -51,13 +51,13 @@ def inspect(
 def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any]]:
     """A model in numbers, and in tables."""
     from blockwolfe.base.nonzero import is_nonzero
-    from blockwolfe.cli.files import names_of_features, unpacked_reader
+    from blockwolfe.cli.files import input_of, names_of_features, unpacked_reader
     from blockwolfe.path.scores import LambdaScores
     from blockwolfe.report.outputs.catalogue import view_of
     from blockwolfe.report.outputs.weights import largest_weights
 
     name, entry = task_of_model(svm)
-    given = svm.extra_.get("input", {})
+    given = input_of(svm)
     names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
     transitions = view_of(svm.task_).transitions(svm.coef_)

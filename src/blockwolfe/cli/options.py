@@ -42,9 +42,13 @@ def _read_config(context: typer.Context, path: str | None) -> str | None:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise typer.BadParameter(f"{path} cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # (also of text that is not UTF-8)
         raise typer.BadParameter(f"{path} is not TOML: {error}") from error
     own = content.get(context.info_name or "", {})
+    if not isinstance(own, dict):
+        raise typer.BadParameter(
+            f"{path} has {context.info_name} = {own!r}; expected a table, [{context.info_name}]"
+        )
     values = {k: v for k, v in content.items() if not isinstance(v, dict)} | own
     given = {name.replace("-", "_"): value for name, value in values.items()}
     valid = {str(p.name) for p in context.command.params if p.name not in ("config", "help")}

@@ -43,7 +43,8 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
     """
-    from blockwolfe.cli.files import check_apart, load_model, located, read_later, write_lines
+    from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
+    from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.report.outputs.catalogue import view_of
 
@@ -51,7 +52,7 @@ def predict(
         check_apart(output, model, data)
     svm, reader = load_model(model, data, format, lam)
     examples = read_later(reader, data, labelled=False)
-    with located(examples):
+    with located(examples.places):
         outputs = view_of(svm.task_).readable(svm.predict(examples.X))
     try:
         write_lines(reader.write(examples, outputs), output)
@@ -82,7 +83,8 @@ def evaluate(
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
     """
-    from blockwolfe.cli.files import load_model, located, read_later
+    from blockwolfe.cli.files import load_model, read_later
+    from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
     from blockwolfe.report.outputs.catalogue import view_of
@@ -92,10 +94,10 @@ def evaluate(
     examples = read_later(reader, data, labelled=True)
     if examples.Y is None:
         raise InputError(f"{data} has no outputs to compare with.")
-    _tell_of_unknown_labels(svm, examples.Y, data)
-    with located(examples):
+    with located(examples.places):
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+    _tell_of_unknown_labels(svm, examples.Y, data)
     scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
@@ -108,7 +110,7 @@ def evaluate(
 def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
     """Labels that training never saw count as missed; the user should know."""
     classes = getattr(svm, "classes_", None)
-    if classes is None:
+    if classes is None or getattr(Y, "ndim", 1) == 2:  # (a table of 0 and 1)
         return
     known = set(classes.tolist())
     flat = [label for y in Y for label in (y if _is_row(y) else [y])]

@@ -88,7 +88,7 @@ def _read(reader: Any, given: dict[str, str | None]) -> dict[str, Any]:
 @contextmanager
 def _told_by_line(svm: Any, read: dict[str, Any]) -> Iterator[None]:
     """Make an error of the data again where it is clear which file it is of."""
-    from blockwolfe.cli.files import located
+    from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
 
@@ -96,6 +96,6 @@ def _told_by_line(svm: Any, read: dict[str, Any]) -> Iterator[None]:
         yield
     except InputError:
         for some in read.values():
-            with located(some):
+            with located(some.places):
                 task_losses(svm.task_, some.Y, svm.predict(some.X))
         raise

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from blockwolfe.base.markup import visible
+
 __all__ = [
     "BROKEN",
     "INTERRUPTED",
@@ -30,12 +32,16 @@ INTERRUPTED = 130
 
 
 told: list[str] = []  # notes so far
+_LONGEST_NOTE = 2000
 
 
 def note(text: str) -> None:
     """One line on standard error."""
     told.append(text)
-    print(f"blockwolfe: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    line = visible(" ".join(text.split()))
+    half = _LONGEST_NOTE // 2
+    shown = line if len(line) <= _LONGEST_NOTE else f"{line[:half]} ... {line[-half:]}"
+    print(f"blockwolfe: {shown}", file=sys.stderr, flush=True)
 
 
 def plain(value: Any) -> Any:
@@ -60,14 +66,15 @@ def show(as_json: bool, numbers: dict[str, Any], *shown: Any) -> None:
     if as_json:
         import json
 
-        print(json.dumps(plain(numbers), ensure_ascii=False))
+        print(visible(json.dumps(plain(numbers), ensure_ascii=False)))
         return
     from rich.console import Console
+    from rich.text import Text
 
     # A table that goes into a file is as wide as it needs to be.
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=160)
     for each in shown:
-        console.print(each, markup=False)
+        console.print(Text(visible(each)) if isinstance(each, str) else each, markup=False)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
@@ -76,10 +83,12 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> A
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(*header, show_header=any(header))
+    made = Table(show_header=any(header))
+    for name in header:
+        made.add_column(Text(visible(name)))  # (in a plain string [bold] would be markup)
     for row in rows:
-        made.add_row(*(Text(_text(cell)) for cell in row))
-    return Group(Text(title), made) if title else made
+        made.add_row(*(Text(visible(_text(cell))) for cell in row))
+    return Group(Text(visible(title)), made) if title else made
 
 
 def chosen_text(scores: Any, lam: float) -> str:

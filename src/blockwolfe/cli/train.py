@@ -233,12 +233,12 @@ def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
 
 def _locate(task: Any, examples: Any, other: Any) -> None:
     """Make an error again where it is clear which data it numbers: not those of a fold."""
-    from blockwolfe.cli.files import located
+    from blockwolfe.data.formats.base import located
     from blockwolfe.problem.problem import Problem
 
     for some in (examples, other):
         if some is not None:
-            with located(some):
+            with located(some.places):
                 Problem(deepcopy(task), some.X, some.Y)
 
 

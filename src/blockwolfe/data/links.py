@@ -11,6 +11,8 @@ from blockwolfe.errors import InputError
 
 __all__ = ["Alignment", "Links", "read_pairs"]
 
+_LARGEST = 2**31 - 1  # (two such numbers make one of 64 bits)
+
 
 @dataclass(frozen=True, eq=False)
 class Links:
@@ -67,9 +69,10 @@ def read_pairs(links: Any, name: str) -> np.ndarray:
             f"{name} has shape {pairs.shape} and type {pairs.dtype}; expected pairs of integers "
             "(source, target), counted from 0: an (n, 2) array, a list or a set."
         )
-    if (pairs < 0).any():
-        bad = tuple(pairs[np.argmax((pairs < 0).any(axis=1))].tolist())
-        raise InputError(f"{name} has the link {bad}; expected integers >= 0.")
+    is_outside = ((pairs < 0) | (pairs > _LARGEST)).any(axis=1)
+    if is_outside.any():
+        bad = tuple(pairs[np.argmax(is_outside)].tolist())
+        raise InputError(f"{name} has the link {bad}; expected integers from 0 to {_LARGEST}.")
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))].astype(np.int64)
     is_repeated = (np.diff(pairs, axis=0) == 0).all(axis=1)
     if is_repeated.any():

@@ -13,7 +13,8 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.ragged import entries, offsets, starts
-from blockwolfe.base.records import flattened, rebuilt
+from blockwolfe.base.records import flattened
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.dual.growth import (
     Means,
     active_set,
@@ -27,6 +28,7 @@ from blockwolfe.dual.growth import (
     roomier_stock,
 )
 from blockwolfe.dual.line_search import Box
+from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
 from blockwolfe.dual.work import Look, make_work, meet, roomier_work
 from blockwolfe.problem.blocks import Blocks
@@ -254,10 +256,33 @@ class DualPoint:
         return flattened(self.arrays) | {"lam": self.lam, "is_coded": self.is_coded}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on as before `to_save`."""
-        self.lam, self.is_coded = float(saved["lam"]), bool(saved["is_coded"])
-        self.arrays = rebuilt(self.arrays, saved)
-        self.work = roomier_work(self.work, self.blocks, self.arrays.stock.capacity)
+        """Go on as before `to_save`; `restoring` says what is checked."""
+        read, blocks, arrays = Reader(saved, "point"), self.blocks, self.arrays
+        n_features, n_blocks = blocks.n_features, len(blocks)
+        self.lam, self.is_coded = read.number("lam", least=LEAST_LAM), read.flag("is_coded")
+        if self.is_coded and not (self.keeps_corners and blocks.is_coded):
+            raise Misfit("point.is_coded is True, but this run stores no codes.")
+        has_means = self.has_average or not self.keeps_corners
+        self.arrays = Point(
+            w=read.array("w", np.float64, (n_features,)),
+            box=Box(
+                blocks.lower,  # (of the problem, whatever the file says)
+                blocks.upper,
+                read.array("box.raw", np.float64, (n_features if blocks.is_bounded else 0,)),
+            ),
+            ell=read.array("ell", np.float64, (n_blocks,)),
+            lag_ell=read.array("lag_ell", np.float64, (n_blocks,)),
+            means=means_of(read, blocks, not self.keeps_corners, self.has_average)
+            if has_means
+            else arrays.means,
+            stock=stock_of(read, blocks, self.is_coded) if self.keeps_corners else arrays.stock,
+        )
+        self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
+
+    def check_ell(self, is_tidy: bool) -> None:
+        """Refuse an ell, from a file, that is not that of the stored corners."""
+        if self.keeps_corners:
+            check_ell(self.blocks, self.arrays.stock, self.arrays.ell, is_tidy)
 
 
 def _box(blocks: Blocks, v: np.ndarray, lam: float) -> Box:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit
 from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.methods import registry
 from blockwolfe.methods.bcfw.cache import Cache
@@ -73,6 +74,8 @@ def decode(value: Any, path: Path) -> Any:
     """
     if not isinstance(value, dict):
         return value
+    if len(value) != 1:
+        raise Misfit("an option is an object of several names; expected one, its class.")
     ((kind, inside),) = value.items()
     if kind == "dict":
         return {decode(k, path): decode(v, path) for k, v in inside}
@@ -81,8 +84,8 @@ def decode(value: Any, path: Path) -> Any:
     found = known_classes().get(kind)
     if found is None:
         raise ModelFileError(
-            f"{path} names the unknown object {kind!r}; if it is a class of your own, import the "
-            "module that registers it before loading, else the file was altered."
+            f"{path} names the unknown object {ascii(kind)[:60]}; if it is a class of your own, "
+            "import the module that registers it before loading, else the file was altered."
         )
     return found(**{k: decode(v, path) for k, v in inside.items()})
 

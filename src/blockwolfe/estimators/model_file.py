@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.archive import Kind, read_archive, write_archive
+from blockwolfe.base.schema import Misfit, Reader, reading
 from blockwolfe.errors import InputError
 from blockwolfe.estimators.known import decode, encode, is_known
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.restoring import certificate_of, checked_trace
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks.base import Task
 from blockwolfe.tasks.slack_rescaling import SlackRescaling
@@ -65,20 +66,37 @@ def load(path: Any, task: Any = None) -> StructuredSVM:
     """
     path = Path(path)
     header, arrays = read_archive(path, MODEL)
-    options = {name: decode(value, path) for name, value in header["options"].items()}
-    fitted_task = unpack_task(header["task"], arrays, task, path)
-    svm = StructuredSVM(fitted_task, **options)
-    svm.task_, svm.lam_ = fitted_task, header["lam"]
-    svm.coef_ = arrays["coef"]
-    svm.certificate_ = Certificate(block_gaps=arrays["block_gaps"], **header["certificate"])
-    columns = {name: arrays[f"trace_{name}"] for name in Trace.columns if f"trace_{name}" in arrays}
-    svm.trace_ = Trace.from_dict(columns)
+    with reading(path, MODEL.noun):
+        return _unpacked(Reader(header), Reader(arrays), task, path)
+
+
+def _unpacked(header: Reader, arrays: Reader, task: Any, path: Path) -> StructuredSVM:
+    """The estimator of a file; anybody may have written it."""
+    options = header.inside("options").only(StructuredSVM._get_param_names())
+    kept = {name: decode(value, path) for name, value in options.values.items()}
+    kept["callbacks"], kept["checkpoint"] = (), None  # (a file names no place to write to)
+    fitted_task = unpack_task(header.given("task"), arrays.values, task, path)
+    svm = StructuredSVM(fitted_task, **{name: kept[name] for name in kept if name != "task"})
+    svm.task_, svm.lam_ = fitted_task, header.number("lam", least=0.0)
+    svm.coef_ = arrays.array("coef", np.float64, (n_weights(fitted_task),))
+    gaps = arrays.array("block_gaps", np.float64, (None,), is_finite=False)
+    svm.certificate_ = certificate_of(header.inside("certificate"), gaps)
+    kept_columns = [name for name in Trace.columns if f"trace_{name}" in arrays]
+    svm.trace_ = checked_trace({name: arrays.given(f"trace_{name}") for name in kept_columns})
     svm.n_iter_ = int(svm.trace_[-1].passes)
-    svm.extra_ = unpack_extra(header.get("extra", {}), arrays)
+    extra = header.inside("extra").values if "extra" in header else {}
+    svm.extra_ = unpack_extra(extra, arrays.values)
     if "feature_names_in" in arrays:
-        svm.feature_names_in_ = arrays["feature_names_in"].astype(object)
+        n_columns = getattr(fitted_task, "n_features_in_", None)
+        svm.feature_names_in_ = arrays.names("feature_names_in", n_columns).astype(object)
     svm._copy_from_task()
     return svm
+
+
+def n_weights(task: Any) -> int | None:
+    """Length of w, where the task knows it."""
+    found = getattr(task, "n_features", None)
+    return None if found is None else int(found)
 
 
 def pack_extra(
@@ -147,16 +165,25 @@ def unpack_task(
     packed: dict[str, Any], arrays: dict[str, Any], given: Any, path: Path, place: str = "task"
 ) -> Any:
     """The fitted task of a file; `given` where it is of a class that is not known."""
-    if "own" in packed:
-        return _given_again(packed["own"], given, path)
-    if "arrays" not in packed:
+    read = Reader(packed, place)
+    if "own" in read:
+        return _given_again(read.text("own"), given, path)
+    if "arrays" not in read:
         return _task_of_0_1_0(packed, arrays, path)
-    task = decode(packed["task"], path)
+    task = _known_task(packed["task"], path)
     learned = packed["plain"] | {name: arrays[f"{place}.{name}"] for name in packed["arrays"]}
     for name, inside in packed["tasks"].items():
         learned[name] = unpack_task(inside, arrays, None, path, f"{place}.{name}")
     if hasattr(task, "relearn"):
         task.relearn(learned)
+    return task
+
+
+def _known_task(packed: Any, path: Path) -> Any:
+    """A task with its options, of a registered class."""
+    task = decode(packed, path)
+    if not (is_known(task) and isinstance(task, Task)):
+        raise Misfit("task is no object of a class of tasks.")
     return task
 
 
@@ -173,11 +200,11 @@ def _given_again(name: str, given: Any, path: Path) -> Any:
 def _task_of_0_1_0(packed: dict[str, Any], arrays: dict[str, Any], path: Path) -> Any:
     """The fitted task of a file that was written by version 0.1.0."""
     if "slack" in packed:
-        inside = _task_of_0_1_0(packed["slack"], arrays, path)
+        inside = _task_of_0_1_0(Reader(packed["slack"], "slack").values, arrays, path)
         slack = SlackRescaling(inside, packed["max_outputs"])
         slack.relearn({"task_": inside})
         return slack
-    task = decode(packed["task"], path)
+    task = _known_task(packed["task"], path)
     if "part_layout" in packed:
         learned = {name: arrays[f"task_{name}"] for name in task.learned}
         layout = packed["part_layout"]

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_flag
+from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.engine import BlockEngine
@@ -121,5 +122,6 @@ class AutoEngine(BlockEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """And go on with it."""
         super().restore(saved)
-        self._n_passes = int(saved["n_passes"])
-        self._choose(bool(saved["is_late"]), bool(saved["has_cache"]))
+        read = Reader(saved)
+        self._n_passes = read.integer("n_passes")
+        self._choose(read.flag("is_late"), read.flag("has_cache"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.inner import inner
+from blockwolfe.base.schema import Reader
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import shrink
 from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
@@ -197,12 +198,15 @@ class DualEngine(WalkingEngine):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        read = Reader(saved)
         self.point.restore(_inside(saved, "point."))
         self.ledger.restore(_inside(saved, "ledger."))
-        self.certificate_calls = int(saved["certificate_calls"])
-        self._average_w, self._open = saved["average_w"], saved["open"]
-        self._visits_certified = int(saved["visits_certified"])
-        self._visits_tidied = int(saved["visits_tidied"])
+        self.certificate_calls = read.integer("certificate_calls")
+        self._average_w = read.array("average_w", np.float64, (self.blocks.n_features,))
+        self._open = read.array("open", np.bool_, (self.n_blocks,))
+        self._visits_certified = read.integer("visits_certified")
+        self._visits_tidied = read.integer("visits_tidied", least=-1)
+        self.point.check_ell(is_tidy=self._visits_tidied == int(self.ledger.counts.visits))
 
 
 def _inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:

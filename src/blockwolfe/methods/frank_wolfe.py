@@ -11,6 +11,7 @@ import numpy as np
 from blockwolfe.base.checks import check_flag
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
+from blockwolfe.base.schema import Reader
 from blockwolfe.dual.directions import append_parts, move_mean, take_direction
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, free_step
@@ -148,4 +149,6 @@ class BatchEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self.n_steps, self._is_counted = int(saved["n_steps"]), bool(saved["is_counted"])
+        self._found = None
+        read = Reader(saved)
+        self.n_steps, self._is_counted = read.integer("n_steps"), read.flag("is_counted")

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.records import flattened, rebuilt
+from blockwolfe.base.records import flattened
+from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
 
 __all__ = ["Ledger", "Notes"]
 
@@ -82,9 +83,24 @@ class Ledger:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
+        read, n_blocks = Reader(saved, "ledger"), len(self.gap)
+        names = COUNTS.names or ()
+        found = read.array("counts", np.int64, (len(names),), least=0, most=MOST_INTEGER)
         counts = self.counts
-        for name, value in zip(COUNTS.names or (), saved["counts"], strict=True):
+        for name, value in zip(names, found, strict=True):
             counts[name] = value
-        self.notes = rebuilt(self.notes, saved | {"counts": counts})
-        self.total_gap = float(saved["total_gap"])
-        self.staleness = float(saved["staleness"])
+        if counts.stopped_at >= n_blocks:
+            raise Misfit("ledger.counts names a block that there is not.")
+        n_nodes = 2 << max(0, n_blocks - 1).bit_length() if np.size(read.given("tree")) else 0
+        self.notes = Notes(
+            gap=read.array("gap", np.float64, (n_blocks,), least=0.0, is_finite=False),
+            tree=read.array("tree", np.float64, (n_nodes,), least=0.0),
+            longest=read.array("longest", np.float64, (n_blocks,), least=0.0),
+            last_visit=read.array(
+                "last_visit", np.int64, (n_blocks,), least=-1, most=int(counts.visits)
+            ),
+            hinge=read.array("hinge", np.float64, (n_blocks,), is_finite=False),
+            counts=counts,
+        )
+        self.total_gap = read.number("total_gap", or_nan=True)
+        self.staleness = read.number("staleness", or_nan=True)

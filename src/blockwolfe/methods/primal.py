@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.inner import inner
-from blockwolfe.base.seeds import plain_state
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.problem.certificate import (
     Certificate,
@@ -23,6 +24,7 @@ from blockwolfe.problem.certificate import (
     sweep,
 )
 from blockwolfe.problem.state import Store, initial_state, rebuild_v
+from blockwolfe.results.restoring import record_of
 from blockwolfe.results.result import Counts
 from blockwolfe.tasks.reading.inputs import checked_w
 
@@ -128,7 +130,25 @@ class PrimalEngine(Engine):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
-        self.w, self._counts = saved["w"], Counts(**saved["counts"])
-        self.rng.bit_generator.state = saved["rng"]
+        read = Reader(saved)
+        self.w = read.array("w", np.float64, (self.blocks.n_features,))
+        self._counts = record_of(Counts, read.inside("counts"))
+        if self._counts.n_blocks != self.n_blocks:
+            raise Misfit(f"counts has {self._counts.n_blocks} blocks; expected {self.n_blocks}.")
+        restore_state(self.rng, read.given("rng"))
         for name in self.kept:
-            setattr(self, name, saved[f"kept.{name}"])
+            setattr(self, name, _alike(getattr(self, name), read, f"kept.{name}"))
+
+
+def _alike(present: Any, read: Reader, name: str) -> Any:
+    """A value of a file that is of the kind of the one that a fresh engine has."""
+    if isinstance(present, np.ndarray):
+        return read.array(name, present.dtype.type, present.shape, is_finite=False)
+    found = read.given(name)
+    number = (int, float, np.integer, np.floating)
+    is_alike = type(found) is type(present) or (
+        isinstance(found, (int, float)) and isinstance(present, number)
+    )
+    if present is not None and not is_alike:
+        raise Misfit(f"{name} is of another kind than in a run.")
+    return found

@@ -10,9 +10,17 @@ import numpy as np
 
 from blockwolfe.base.archive import Kind, read_archive, write_archive
 from blockwolfe.base.markup import number, table
+from blockwolfe.base.schema import Misfit, Reader, check_rows, reading
+from blockwolfe.base.unzipping import most_bytes
 from blockwolfe.dual.shrink import shrunk_state
 from blockwolfe.errors import OptionError
-from blockwolfe.estimators.model_file import pack_extra, pack_task, unpack_extra, unpack_task
+from blockwolfe.estimators.model_file import (
+    n_weights,
+    pack_extra,
+    pack_task,
+    unpack_extra,
+    unpack_task,
+)
 from blockwolfe.path.weights import Weights
 from blockwolfe.problem.evaluate import predict
 from blockwolfe.problem.problem import Problem, check_lam
@@ -221,18 +229,31 @@ class Path:
         return header, arrays
 
     @classmethod
-    def unpacked(cls, task: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
-        """The other way."""
-        columns = [arrays[f"point_{field.name}"].tolist() for field in fields(Breakpoint)]
+    def unpacked(
+        cls, task: Any, header: dict[str, Any], arrays: dict[str, Any], expected: int | None = None
+    ) -> Path:
+        """The other way, with so many weights; both may come from anybody's file."""
+        said, read = Reader(header), Reader(arrays)
+        stored = sum(np.asarray(array).nbytes for array in arrays.values())
+        most = most_bytes(stored) // 8 if expected is None else expected
+        n_features = said.integer("n_features", most=most)
+        expected = n_weights(task) if expected is None else expected
+        if expected not in (None, n_features):
+            raise Misfit(f"n_features is {n_features}; expected {expected} by the task.")
+        breakpoints = _breakpoints(read)
+        weights = Weights.from_arrays(n_features, arrays)
+        if len(weights) < len(breakpoints):
+            raise Misfit("there are breakpoints without weights.")
+        weights.truncate(len(breakpoints))
         return cls(
             task,
-            header["eps"],
-            header["kappa"],
-            header["exact"],
-            arrays.get("start"),
-            Weights.from_arrays(header["n_features"], arrays),
-            [Breakpoint(*values) for values in zip(*columns, strict=True)],
-            Status[header["status"]] if header["status"] else None,
+            said.number("eps", least=0.0),
+            said.number("kappa", least=0.0, most=1.0),
+            said.flag("exact"),
+            read.array("start", np.float64, (n_features,)) if "start" in read else None,
+            weights,
+            breakpoints,
+            Status[said.text("status", Status.__members__)] if said.given("status") else None,
         )
 
 
@@ -246,6 +267,26 @@ def load_path(path: Any, task: Any = None) -> Path:
     """
     file = FilePath(path)
     header, arrays = read_archive(file, PATH)
-    found = Path.unpacked(unpack_task(header["task"], arrays, task, file), header, arrays)
-    found.extra = unpack_extra(header.get("extra", {}), arrays)
+    with reading(file, PATH.noun):
+        packed = Reader(header).inside("task").values
+        found = Path.unpacked(unpack_task(packed, arrays, task, file), header, arrays)
+        found.extra = unpack_extra(Reader(header.get("extra", {}), "extra").values, arrays)
     return found
+
+
+def _breakpoints(read: Reader) -> list[Breakpoint]:
+    """Breakpoints from the columns of a file: from the largest lambda down, none before another."""
+    kinds = {"int": np.int64, "float": np.float64}
+    n_points = len(read.any_array("point_lam", "f", 1))
+    columns = {
+        field.name: read.array(
+            f"point_{field.name}", kinds[str(field.type)], (n_points,), is_finite=False
+        )
+        for field in fields(Breakpoint)
+    }
+    lam, end = columns["lam"], columns["lam_end"]
+    check_rows(
+        (lam > 0.0) & (lam < np.inf) & (end >= 0.0) & (end <= lam), "a lambda is out of range"
+    )
+    check_rows((np.diff(lam) < 0.0) & (np.diff(end) <= 0.0), "the lambdas do not fall")
+    return [Breakpoint(*v) for v in zip(*(c.tolist() for c in columns.values()), strict=True)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from blockwolfe.base.inner import inner
 from blockwolfe.base.nonzero import is_nonzero
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import WalkingEngine
 from blockwolfe.path.result import Breakpoint, Path
@@ -30,6 +31,7 @@ class Walk(Goal[Path]):
     """Breakpoint after breakpoint, down to the smallest lambda."""
 
     share = 0.25  # from one breakpoint to the next there is little to do
+    stays_at_lambda = False
     ends_with_certificate = False  # what was certified are the breakpoints
 
     def __init__(
@@ -199,5 +201,10 @@ class Walk(Goal[Path]):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on with that path."""
-        self.path = Path.unpacked(self.path.task, saved["header"], saved["arrays"])
-        self._has_begun = True
+        read, here = Reader(saved, "goal"), self.path
+        parts = read.inside("header").values, read.inside("arrays").values
+        found = Path.unpacked(here.task, *parts, self._blocks.n_features)
+        is_claimed = found.exact and not here.exact
+        if (found.eps, found.kappa) != (here.eps, here.kappa) or is_claimed:
+            raise Misfit("the path there was asked for with other options.")
+        self.path, self._has_begun = found, True

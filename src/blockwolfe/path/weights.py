@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Reader, check_rows
 
 __all__ = ["Weights"]
 
@@ -73,13 +75,20 @@ class Weights:
         }
 
     @classmethod
-    def from_arrays(cls, n_features: int, arrays: dict[str, np.ndarray]) -> Weights:
-        """From a file."""
+    def from_arrays(cls, n_features: int, arrays: dict[str, Any]) -> Weights:
+        """From a file, which anybody may have written."""
+        read = Reader(arrays)
+        index = read.array("weights_index", np.int32, (None,), least=0, most=n_features - 1)
+        value = read.array("weights_value", np.float64, (len(index),))
+        start = read.array("weights_start", np.int64, (None,), least=0, most=len(index))
+        is_whole = len(start) > 0 and start[0] == 0 and start[-1] == len(index)
+        check_rows(
+            is_whole and (np.diff(start) >= 0).all(), "weights_start does not rise to the end"
+        )
         weights = cls(n_features)
-        cuts = arrays["weights_start"][1:-1]
-        if len(arrays["weights_start"]) > 1:
-            weights._index = np.split(arrays["weights_index"], cuts)
-            weights._value = np.split(arrays["weights_value"], cuts)
+        if len(start) > 1:
+            weights._index = np.split(index, start[1:-1])
+            weights._value = np.split(value, start[1:-1])
         for index, value in zip(weights._index, weights._value, strict=True):
             weights._last[index] = value
         return weights

@@ -96,12 +96,20 @@ class Blocks(TaskBlocks):
             self,
             corner_size=self.corner_size[:n_blocks],
             part_size=self.part_size[:n_blocks],
+            part_count=self.parts_of[:n_blocks],
             truth=Corners(*_first(self.truth, n_blocks)),
             true_codes=Codes(*_first(self.true_codes, n_blocks)),
             true_corners=Corners(*_first(self.true_corners, n_blocks)),
             weight=self.weight[:n_blocks],
             column_norm=self.column_norm[:n_blocks],
         )
+
+    @property
+    def parts_of(self) -> np.ndarray:
+        """How many parts each block has: they are numbered from zero."""
+        if self.part_count is None:
+            return np.full(len(self), self.n_parts)
+        return self.part_count
 
     def scratch(self) -> Any:
         """Fresh scratch of features and oracles, for one thread."""

@@ -23,6 +23,7 @@ from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
 from blockwolfe.problem.certificate_record import Certificate
+from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.rounding import ROUNDING, UNITS, magnitudes, resolution
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
@@ -213,9 +214,10 @@ def sweep(
 
     In slices, between which Ctrl-C is heard and the pace of the workers may raise
     `OutOfTimeError`. Raises `OracleError` when an output (or a bound, where there are bounds) is
-    below the score of the true one.
+    below the score of the true one, or when all blocks together find no loss at w = 0 where there
+    is some.
     """
-    order = np.arange(len(blocks)) if order is None else order
+    is_full, order = order is None, np.arange(len(blocks)) if order is None else order
     room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
     out = _room_for_answers(blocks, room[order], keep)
     pace = Pace() if workers is None else workers.pace
@@ -232,6 +234,8 @@ def sweep(
                 raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
             room = blocks.corner_size.copy()
             out = _more_room(room[order], out, done)
+    if is_full:
+        check_losses(blocks, w, out.loss)
     return _judged(blocks, order, out, w, store.ell[order])
 
 

@@ -100,7 +100,7 @@ class Certificate:
         if not self.is_finite:
             return "no certificate: the numbers overflow"
         if self.gap < 0.0:
-            return "no certificate: the primal is below the dual, the oracle is wrong"
+            return "estimate: the primal is below the dual, the oracle is wrong"
         return "estimate: oracle not exact"
 
     @property

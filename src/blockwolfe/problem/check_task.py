@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.bounds import box_of
@@ -32,7 +33,7 @@ from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.python_task import bounds_error
 from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.reading.inputs import n_examples, positional
-from blockwolfe.tasks.reading.vectors import check_protocol, dense_features, fitted_clone
+from blockwolfe.tasks.reading.vectors import called, check_protocol, dense_features, fitted_clone
 
 __all__ = ["TaskReport", "check_task"]
 
@@ -127,8 +128,13 @@ class _Checker:
         found = [(w, *self._decode(i, x, y, w)) for w in weights]
         others, is_all = self._outputs(x, y, [output for _, *pair, _ in found for output in pair])
         self._check_losses(i, y, others)
+        check_memory(
+            8 * len(phi) * len(others),
+            f"comparing {len(others)} outputs of example {i} with {len(phi):,} features each",
+            "Check the task on smaller data.",
+        )
         vectors = [dense_features(self.task, x, other, i, len(phi)) for other in others]
-        losses = np.array([float(self.task.loss(y, other)) for other in others])
+        losses = np.array([float(called(self.task, "loss", i, y, other)) for other in others])
         for w, guess, augmented, upper in found:
             scores = np.array([np.dot(w, vector) for vector in vectors])
             if not self.is_approximate:
@@ -151,11 +157,11 @@ class _Checker:
     def _decode(self, i: int, x: Any, y: Any, w: np.ndarray) -> tuple[Any, Any, float | None]:
         """What `decode` and the oracle find, and the oracle's bound where it gives one."""
         given = w.copy()
-        guess, upper = self.task.decode(x, given), None
+        guess, upper = called(self.task, "decode", i, x, given), None
         if bounds_error(self.task):
-            augmented, upper = self.task.augmented_decode_bound(x, y, given)
+            augmented, upper = called(self.task, "augmented_decode_bound", i, x, y, given)
         else:
-            augmented = self.task.augmented_decode(x, y, given)
+            augmented = called(self.task, "augmented_decode", i, x, y, given)
         if not np.array_equal(given, w):
             raise OracleError(f"the task changed w while decoding X[{i}]; work on a copy instead.")
         return guess, augmented, upper
@@ -174,11 +180,11 @@ class _Checker:
         return others, False
 
     def _check_losses(self, i: int, y: Any, others: list[Any]) -> None:
-        at_truth = float(self.task.loss(y, y))
+        at_truth = float(called(self.task, "loss", i, y, y))
         if at_truth != 0.0:
             raise OracleError(f"loss(Y[{i}], Y[{i}]) is {at_truth}; expected 0 at the truth.")
         for other in others:
-            loss = float(self.task.loss(y, other))
+            loss = float(called(self.task, "loss", i, y, other))
             if not 0.0 <= loss < np.inf:
                 raise OracleError(f"loss(Y[{i}], {other!r}) is {loss}; expected finite and >= 0.")
 

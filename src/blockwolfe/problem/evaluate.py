@@ -11,9 +11,10 @@ import numpy as np
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.doubts import check_answers, is_foreign
 from blockwolfe.problem.state import initial_state
-from blockwolfe.problem.user_oracle import OracleData
 from blockwolfe.tasks.reading.inputs import count, n_examples, positional
+from blockwolfe.tasks.reading.vectors import called
 
 __all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
 
@@ -25,14 +26,15 @@ def predict(task: Any, X: Any, w: np.ndarray) -> Any:
         return []
     if callable(getattr(task, "predict", None)):
         return task.predict(X, w)
-    return [task.decode(x, w) for x in positional(X)]
+    return [called(task, "decode", i, x, w) for i, x in enumerate(positional(X))]
 
 
 def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
     """Task loss of every example."""
     if callable(getattr(task, "losses", None)):
         return np.asarray(task.losses(Y, Y_hat))
-    return np.array([task.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
+    pairs = enumerate(zip(Y, Y_hat, strict=True))
+    return np.array([called(task, "loss", i, y, y_hat) for i, (y, y_hat) in pairs])
 
 
 class HeldOut:
@@ -51,21 +53,26 @@ class HeldOut:
 
 
 def probe_oracle(blocks: Blocks, n_probes: int = 3) -> float:
-    """Call a foreign oracle on a few blocks at a random w, so that a wrong one fails at once.
+    """Call a foreign oracle on a few blocks at a few w, so that a wrong one fails at once.
 
-    A sweep raises when an output is worse than the truth; at w = 0 that cannot show. Returns the
-    seconds of a call, without those of the first calls; NaN for an oracle that is not probed.
+    A sweep raises when an output is worse than the truth; at w = 0 that cannot show, but there
+    the outputs of other w may have a larger loss. Returns the seconds of a call, without those of
+    the first calls; NaN for an oracle that is not probed.
     """
-    is_foreign = not blocks.is_compiled or isinstance(blocks.data, OracleData)
-    seconds = float("nan")
-    if not is_foreign:
-        return seconds
-    few = blocks.first(min(n_probes, len(blocks)))
-    w = np.random.default_rng(0).normal(size=blocks.n_features)
-    for drawn in (w, -w):
-        # beyond the bounds an oracle owes nothing, and w never gets there
-        probe = np.clip(drawn, blocks.lower, blocks.upper) if blocks.is_bounded else drawn
+    if not is_foreign(blocks):
+        return float("nan")
+    few, own = np.arange(min(n_probes, len(blocks))), blocks.own()
+    w, store = (
+        np.random.default_rng(0).normal(size=blocks.n_features),
+        initial_state(blocks).store(),
+    )
+    points = [w, -w, np.zeros_like(w)]
+    if blocks.is_bounded:  # beyond the bounds an oracle owes nothing, and w never gets there
+        points = [np.clip(point, blocks.lower, blocks.upper) for point in points]
+    found = []
+    for point in points:
         began = time.perf_counter()
-        sweep(few, initial_state(few).store(), probe, *few.own())
+        found.append(sweep(blocks, store, point, *own, order=few, keep=True))
         seconds = (time.perf_counter() - began) / len(few)
+    check_answers(blocks, few, points, found)
     return seconds

@@ -65,9 +65,15 @@ def differences(one: str, other: str) -> str:
     >>> differences("X=1;Y=2", "X=3;Y=2;data=1")
     'X, data'
     """
-    first, second = (dict(part.split("=") for part in given.split(";")) for given in (one, other))
+    first, second = (_parts(given) for given in (one, other))
     names = [name for name in first | second if first.get(name) != second.get(name)]
     return ", ".join(_WORDS.get(name, name) for name in names)
+
+
+def _parts(fingerprint: Any) -> dict[str, str]:
+    """Digests by name; of a file that a stranger made, whatever it says."""
+    parts = (part.partition("=") for part in str(fingerprint).split(";"))
+    return {name: digest for name, _, digest in parts}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.checks import check_positive
+from blockwolfe.base.memory import check_memory, in_words, memory_for
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
@@ -18,7 +19,19 @@ from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 
-__all__ = ["Problem", "certify", "check_lam", "check_weight"]
+__all__ = ["FEWER", "Problem", "certify", "check_lam", "check_weight"]
+
+
+# Vectors of the length of w that are in memory at the same time while a certificate is made.
+N_VECTORS = 6
+FEWER = (
+    "Use fewer features (drop rare ones, or hash them into fewer), fewer labels, or more memory."
+)
+
+
+def _check_size(n_features: int) -> None:
+    what = f"training {n_features:,} weights ({N_VECTORS} vectors of {in_words(8 * n_features)})"
+    check_memory(N_VECTORS * 8 * n_features, what, FEWER)
 
 
 class Problem:
@@ -47,11 +60,14 @@ class Problem:
         weight = check_weight(sample_weight, n)
         self.weight, self.n_effective = weight / weight.sum(), float(weight.sum())
         if callable(getattr(task, "fit", None)):
-            task = fitted_clone(task, X, Y)
+            with memory_for("reading the training set", FEWER):
+                task = fitted_clone(task, X, Y)
         self.task, self.X, self.Y, self.bounds = task, X, Y, bounds
         n_features = getattr(task, "n_features", None)
-        if bounds is not None and n_features is not None:
-            box_of(bounds, task, int(n_features))  # refused before the data is prepared
+        if n_features is not None:  # refused before the data is prepared
+            _check_size(int(n_features))
+            if bounds is not None:
+                box_of(bounds, task, int(n_features))
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -67,7 +83,8 @@ class Problem:
     @cached_property
     def blocks(self) -> Blocks:
         """The form that solvers work on; made at first use."""
-        blocks = make_blocks(self.task, self.X, self.Y, self.weight)
+        with memory_for("preparing the training set", FEWER):
+            blocks = make_blocks(self.task, self.X, self.Y, self.weight)
         lower, upper = box_of(self.bounds, self.task, blocks.n_features)
         return replace(blocks, lower=lower, upper=upper)
 

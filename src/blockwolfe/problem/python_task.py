@@ -16,7 +16,7 @@ from blockwolfe.errors import InputError, OracleError
 from blockwolfe.problem.identity import Examples
 from blockwolfe.problem.rounding import ROUNDING
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
-from blockwolfe.tasks.reading.vectors import sparse_features
+from blockwolfe.tasks.reading.vectors import called, sparse_features
 
 __all__ = ["PythonOracle", "PythonScratch", "bounds_error"]
 
@@ -66,7 +66,8 @@ class PythonOracle:
         declared = getattr(self.task, "n_features", None)
         if declared is not None:
             return int(declared)
-        size = sparse_features(self.task.features(self.X[0], self.Y[0]), "features(X[0], Y[0])")[2]
+        phi = called(self.task, "features", 0, self.X[0], self.Y[0])
+        size = sparse_features(phi, "features(X[0], Y[0])")[2]
         if size is None:
             raise InputError(
                 "features() returns (indices, values), so the length of w is unknown; "
@@ -87,9 +88,8 @@ class PythonOracle:
 
     def corner(self, i: int, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """phi(x_i, y) as distinct indices and values."""
-        index, value, size = sparse_features(
-            self.task.features(self.X[i], y), f"features() for example {i}"
-        )
+        phi = called(self.task, "features", i, self.X[i], y)
+        index, value, size = sparse_features(phi, f"features() for example {i}")
         last = int(index.max()) + 1 if len(index) else 0
         if last > self.n_features or (size is not None and size != self.n_features):
             raise InputError(
@@ -100,7 +100,7 @@ class PythonOracle:
 
     def loss(self, i: int, y: Any) -> float:
         """L_i(y), refused when it is negative or not a number."""
-        found = self.task.loss(self.Y[i], y)
+        found = called(self.task, "loss", i, self.Y[i], y)
         try:
             loss = float(found)
         except (TypeError, ValueError) as error:
@@ -115,10 +115,8 @@ class PythonOracle:
 
     def ask(self, i: int, w: np.ndarray) -> Any:
         """The task's oracle: an output, or with bounds a pair of output and bound."""
-        if self.bounds_error:
-            bounded: Any = self.task
-            return bounded.augmented_decode_bound(self.X[i], self.Y[i], w)
-        return self.task.augmented_decode(self.X[i], self.Y[i], w)
+        method = "augmented_decode_bound" if self.bounds_error else "augmented_decode"
+        return called(self.task, method, i, self.X[i], self.Y[i], w)
 
     def taken_apart(self, i: int, answer: Any) -> tuple[Any, float]:
         """The output in an answer, and the bound (NaN without bounds)."""

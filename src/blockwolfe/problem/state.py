@@ -17,7 +17,6 @@ Under bounds (docs/mathematics.md)
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -163,10 +162,13 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
     spans = cut(len(blocks), SHARES)
     if workers is not None and workers.has_threads:
-        shares = workers.map(share, spans)
+        shares = iter(workers.map(share, spans))
     else:
-        shares = [share(span) for span in spans]
-    return functools.reduce(np.add, shares)
+        shares = (share(span) for span in spans)
+    v = next(shares)
+    for more in shares:  # (in place: v may be most of the memory there is)
+        v += more
+    return v
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:

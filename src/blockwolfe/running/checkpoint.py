@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from blockwolfe.base.archive import Kind, read_archive, write_archive
 from blockwolfe.base.checks import is_real
 from blockwolfe.base.files import check_folder
+from blockwolfe.base.schema import Reader, reading
 from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method
 from blockwolfe.problem.blocks import Blocks
@@ -26,6 +28,7 @@ __all__ = [
     "checked_checkpoint",
     "identity_of",
     "read_checkpoint",
+    "reading_checkpoint",
 ]
 
 # Version 2: an engine saves its point with the rest, and a path can be saved at any moment.
@@ -82,7 +85,7 @@ class Saved:
     @property
     def has_begun(self) -> bool:
         """Whether there is anything to go on from."""
-        return bool(self.driver["has_begun"])
+        return self.driver.get("has_begun") is True
 
 
 class Writer:
@@ -106,10 +109,10 @@ class Writer:
         }
         try:
             write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
-        except OSError as error:  # what has been reached is worth more than the file
+        except InputError as error:  # what has been reached is worth more than the file
             warnings.warn(
-                f"the checkpoint {self.settings.path} cannot be written ({error.strerror}); the "
-                "run goes on without.",
+                f"the checkpoint {self.settings.path} cannot be written, and the run goes on "
+                f"without: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -133,9 +136,17 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
         return None
     header, arrays = read_archive(Path(settings.path), CHECKPOINT)
     _check_version(settings.path, header["version"])
-    _check_identity(settings.path, header["identity"], identity)
-    parts = (_unpacked(header[name], arrays) for name in ("identity", "driver", "engine"))
-    return Saved(*parts)
+    with reading_checkpoint(settings.path):
+        read = Reader(header)
+        _check_identity(settings.path, read.inside("identity").values, identity)
+        names = ("identity", "driver", "engine")
+        parts = {name: _unpacked(read.given(name), arrays) for name in names}
+        return Saved(*(Reader(parts[name], name).values for name in names))
+
+
+def reading_checkpoint(path: Any) -> AbstractContextManager[None]:
+    """Say of the file, in a `ModelFileError`, whatever is found wrong inside."""
+    return reading(path, "checkpoint", "Remove the file, or give another path, to begin anew.")
 
 
 def _check_version(path: Any, version: int) -> None:

@@ -7,6 +7,8 @@ knows its `Engine`, of the purpose of the run its `Goal`, of what it may still d
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
@@ -14,9 +16,11 @@ from typing import Any, Generic
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.pace import OutOfTimeError
+from blockwolfe.results.restoring import are_same, certificate_of, record_of
 from blockwolfe.results.status import Status
 from blockwolfe.running.budget import Budget
 from blockwolfe.running.checkpoint import Saved, Writer
@@ -29,9 +33,12 @@ from blockwolfe.running.stalling import Mark
 
 __all__ = ["Driver"]
 
+MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+
+INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
 
 class Driver(Generic[Outcome]):
@@ -90,7 +97,9 @@ class Driver(Generic[Outcome]):
             return Status.TIME_LIMIT
 
     def _begin(self) -> Status | None:
-        return self.goal.resume(self) if self.goal.has_begun else self.goal.begin(self)
+        if not self.goal.has_begun:
+            return self.goal.begin(self)
+        return self.goal.resume(self) or (Status.STALLED if self.memory.has_stalled else None)
 
     def _next_pass(self) -> Status | None:
         memory = self.memory
@@ -105,7 +114,8 @@ class Driver(Generic[Outcome]):
         ending = self.goal.after_pass(self)
         self.memory.is_made = False
         # (a goal that has gone on to another lambda has left the certificate behind)
-        return ending or (Status.STALLED if is_stalled and self.memory.is_current else None)
+        memory.has_stalled = is_stalled and memory.is_current
+        return ending or (Status.STALLED if memory.has_stalled else None)
 
     def _conclude(self) -> Status | None:
         """The final certificate, if there is time; a better ending, if there is one."""
@@ -121,8 +131,10 @@ class Driver(Generic[Outcome]):
             # (as it was: a final certificate renews estimates, which the run that goes on had not)
             self._is_saved = self._save_unless_moving()
             if self.goal.ends_with_certificate:
+                if not self.memory.is_current:
+                    print(INTERRUPTED, file=sys.stderr, flush=True)
                 self._conclude()
-        except KeyboardInterrupt:  # a second Ctrl-C: leave without the final pass
+        except KeyboardInterrupt:  # a second Ctrl-C, or workers that hang: no final pass
             self.goal.leave(self)
         return Status.INTERRUPTED
 
@@ -269,14 +281,37 @@ class Driver(Generic[Outcome]):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a checkpoint; one of a run that had not begun holds nothing to go on from."""
-        driver = saved.driver
-        if not driver["has_begun"]:
+        read, lam = Reader(saved.driver, "driver"), self.engine.lam
+        if not read.flag("has_begun"):
             return
-        self.memory = Memory(**driver["memory"])
-        self.mark = Mark(**driver["mark"])
-        known = driver["certificate"]
-        self.certificate = None if known is None else Certificate(**known)
-        self.clock.advance(driver["seconds"])
+        self.memory = record_of(Memory, read.inside("memory"))
+        self.mark = record_of(Mark, read.inside("mark"))
+        self.certificate = self._certificate_in(read)
+        self.clock.advance(read.number("seconds", least=0.0, most=MOST_SECONDS))
         self.budget.resume(self.memory.seconds_to_certify)
-        self.goal.restore(driver["goal"])
+        self.goal.restore(read.inside("goal").values)
         self.engine.restore(saved.engine)
+        if self.goal.stays_at_lambda and self.engine.lam != lam:
+            raise Misfit(f"the run is at lambda {self.engine.lam:g}; expected {lam:g}.")
+
+    def _certificate_in(self, read: Reader) -> Certificate | None:
+        if read.given("certificate") is None:
+            if self.memory.is_current:
+                raise Misfit("the last certificate is missing.")
+            return None
+        inside, n_blocks = read.inside("certificate"), self.engine.n_blocks
+        gaps = inside.array("block_gaps", np.float64, (n_blocks,), is_finite=False)
+        return certificate_of(inside, gaps)
+
+    def verify(self, saved: Saved) -> bool:
+        """Whether the certificate that was restored is of the point that was: by a full pass.
+
+        No file can vouch for a certificate. Nothing is counted, and the run stays where it was.
+        """
+        if not self.memory.is_current or self.certificate is None:
+            return True
+        with self.clock:
+            self.engine.restore(copy.deepcopy(saved.engine))  # (the pass renews arrays in place)
+            found = self.engine.certify()
+            self.engine.restore(saved.engine)
+        return are_same(found, self.certificate)

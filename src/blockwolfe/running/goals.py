@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from blockwolfe.base.schema import Reader
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State, weights_of
+from blockwolfe.results.restoring import checked_trace
 from blockwolfe.results.result import REMEDIES, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
@@ -30,6 +32,7 @@ class Goal(ABC, Generic[Outcome]):
     """
 
     share: ClassVar[float] = 1.0  # of a pass, between two looks at the gap estimate
+    stays_at_lambda: ClassVar[bool] = True
     ends_with_certificate: ClassVar[bool] = True  # for which calls and time are kept back
 
     @property
@@ -229,4 +232,4 @@ class Solve(Goal[Result]):
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on with that trace."""
-        self.trace = Trace.from_dict(saved["trace"])
+        self.trace = checked_trace(Reader(saved, "goal").given("trace"))

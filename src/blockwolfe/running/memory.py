@@ -26,6 +26,7 @@ class Memory:
     patience: int = 1  # passes to wait after a gap estimate that promised too much
     passes_begun: int = 0  # passes before the present lambda
     seconds_to_certify: float = 0.0
+    has_stalled: bool = False  # a run that has ended so ends so again when it is called again
 
 
 @dataclass(frozen=True)

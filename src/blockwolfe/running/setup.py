@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.digest import digest_of
+from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
 from blockwolfe.problem.identity import Identity
-from blockwolfe.problem.pace import Pace
-from blockwolfe.problem.problem import Problem
+from blockwolfe.problem.problem import FEWER, Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.running.checkpoint import (
     Checkpoint,
+    Saved,
     Writer,
     checked_checkpoint,
     identity_of,
     read_checkpoint,
+    reading_checkpoint,
 )
 from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
@@ -147,30 +148,45 @@ class Plan:
         if saved is not None and saved.has_begun:
             identity = saved.identity  # (with its seed, where none is asked for)
         writer = None if self.keeping is None else Writer(self.keeping, identity)
-        with shown(line, verbose) as lines, self._at_work(lam) as (engine, pace):
+        with (
+            memory_for("training", FEWER),
+            shown(line, verbose) as lines,
+            Workers(self.problem.blocks, self.n_jobs) as workers,
+        ):
+            engine = self._at_work(lam, workers)
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
             driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
-            pace.look_up = driver.budget.look_up
             if saved is not None:
-                driver.restore(saved)
+                self._restore(driver, saved)
+            workers.pace.look_up = driver.budget.look_up
             return driver.run()
 
     def _begun(self) -> dict[str, Any]:
         """What else a run begins with."""
-        return {"seed": self.seed, "start": self.start and digest_of([self.start])}
+        start = None if self.start is None else digest_of([self.start])
+        return {"seed": self.seed, "start": start}
 
-    @contextmanager
-    def _at_work(self, lam: float) -> Iterator[tuple[Engine, Pace]]:
-        """The engine, with its workers, and the pace of its sweeps."""
+    def _restore(self, driver: Driver[Any], saved: Saved) -> None:
+        """Go on from the checkpoint, as far as it is one."""
+        assert self.keeping is not None
+        with reading_checkpoint(self.keeping.path):
+            driver.restore(saved)
+        if not driver.verify(saved):
+            raise ModelFileError(
+                f"checkpoint: the certificate in {self.keeping.path} is not that of the point in "
+                "it: the file is altered, or the task answers otherwise than it did. Remove the "
+                "file, or give another path, to begin anew."
+            )
+
+    def _at_work(self, lam: float, workers: Workers) -> Engine:
+        """The engine, with its workers."""
         problem, blocks = self.problem, self.problem.blocks
-        with Workers(blocks, self.n_jobs) as workers:
-            seconds = probe_oracle(blocks)
-            state = problem.initial_state() if self.start is None else self.start
-            setup = Setup(blocks, state, lam, self.rng, workers, seconds)
-            yield self.method.start(setup), workers.pace
+        seconds = probe_oracle(blocks)
+        state = problem.initial_state() if self.start is None else self.start
+        return self.method.start(Setup(blocks, state, lam, self.rng, workers, seconds))
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

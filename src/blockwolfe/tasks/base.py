@@ -155,6 +155,8 @@ class TaskBlocks:
     n_parts: int  # parts are numbered 0..n_parts-1 in every block
     corner_size: np.ndarray  # most entries of a code of block i (for Python tasks: seen so far)
     part_size: np.ndarray  # most parts that an output of block i unpacks to (likewise)
+    part_count: np.ndarray | None = None  # of block i parts are below this; None: n_parts in all
+    n_codes: int = 0  # where outputs are coded, entries of a code are below this
     truth: Corners  # the true outputs as parts
     true_codes: Codes  # and encoded
     is_coded: bool = False  # else a code is the list of parts itself

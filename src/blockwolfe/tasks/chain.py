@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
@@ -85,6 +86,7 @@ class Chain(SequenceTask):
         super().relearn(rest)
         self.vectorizer_ = None
         if names is not None:
+            names = Reader(learned).names("vocabulary", self.n_features_in_)
             self.vectorizer_ = TokenVectorizer.from_names(names.tolist(), self.min_count)
 
     def _learn_inputs(self, X: Any) -> None:

@@ -104,11 +104,8 @@ class Cut(LabellingTask):
         self.task_loss = task_loss
         self.bias = bias
 
-    def fit(self, X: Any, Y: Any) -> Cut:
-        """Learn labels, cost matrix and layout; trains nothing."""
-        super().fit(X, Y)
-        self.layout_ = self.layout_._replace(n_node_labels=1, n_edge_labels=1)
-        return self
+    def _n_parts_each(self) -> dict[str, int]:
+        return {"n_node_labels": 1, "n_edge_labels": 1}
 
     def _check_classes(self) -> None:
         if len(self.classes_) != 2:

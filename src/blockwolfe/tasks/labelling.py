@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Reader
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
@@ -75,9 +76,7 @@ class LabellingTask(PartTask):
         _, n_node_features = node_tokens(graphs, self.bias)
         _, offset = read_ends(graphs)
         _, n_edge_features = edge_tokens(graphs, offset)
-        n_labels = len(self.classes_)
-        n_edge_labels = n_labels**2 if self.has_edges else 0
-        self.layout_ = PartLayout(n_node_features, n_edge_features, n_labels, n_edge_labels)
+        self.layout_ = PartLayout(n_node_features, n_edge_features, **self._n_parts_each())
         codes, _ = self._codes(Y, self._read(X))
         self.cost_ = self.loss_.cost(self.classes_, codes)
         return self
@@ -85,7 +84,19 @@ class LabellingTask(PartTask):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the loss."""
         super().relearn(learned)
+        check_flags(self, "bias")
         self.loss_ = self._checked_loss()
+        read = Reader(learned)
+        n_labels = len(read.labels("classes_"))
+        read.array("cost_", np.float64, (n_labels, n_labels), least=0.0)
+        self._check_classes()
+        self._check_layout(**self._n_parts_each())
+
+    def _n_parts_each(self) -> dict[str, int]:
+        """How many parts a node and an edge have."""
+        n_labels = len(self.classes_)
+        n_pairs = n_labels**2 if self.has_edges else 0
+        return {"n_node_labels": n_labels, "n_edge_labels": n_pairs}
 
     def _checked_loss(self) -> Loss:
         loss = as_loss(self.task_loss)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit, Reader
+
 __all__ = ["Learned"]
 
 
@@ -34,6 +36,14 @@ class Learned:
         return {}, {name: np.asarray(getattr(self, name)) for name in self.learned}
 
     def relearn(self, learned: dict[str, Any]) -> None:
-        """Set what was packed, and what follows from it and the options."""
+        """Set what was packed, and what follows from it and the options.
+
+        It may come from anybody's file: a subclass checks here all that its methods rely on.
+        """
+        for name in self.learned:
+            Reader(learned).given(name)
         for name, value in learned.items():
+            # (never a method, an option, or what is not learned)
+            if not name.endswith("_") or name.startswith("_") or hasattr(type(self), name):
+                raise Misfit(f"{name!a} is nothing that {type(self).__name__} learns.")
             setattr(self, name, value)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from blockwolfe.base.checks import is_real
+from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.tasks.reading.labels import encode, find
 
@@ -39,9 +40,40 @@ class Loss(BaseEstimator):
 
     def cost(self, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Cost matrix over `classes`, given the encoded labels of the training set."""
+        _check_pairs(len(classes))
         cost = np.asarray(self.base_cost(len(classes)), dtype=np.float64)
         weight = class_weights(self.class_weight, classes, labels)
         return np.ascontiguousarray(cost * weight[:, None])
+
+    def compact_cost(self, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """The same; as one column where all wrong labels cost alike (see `pair_costs`).
+
+        >>> Hamming().compact_cost(np.arange(3), np.arange(3)).shape
+        (3, 1)
+        """
+        if type(self).base_cost is not Loss.base_cost:
+            return self.cost(classes, labels)
+        return np.ascontiguousarray(class_weights(self.class_weight, classes, labels)[:, None])
+
+
+def pair_costs(cost: np.ndarray, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """Cost of each pair of encoded labels; a matrix of one column is the cost of any miss.
+
+    >>> pair_costs(np.array([[2.0], [3.0]]), np.array([0, 1]), np.array([0, 0]))
+    array([0., 3.])
+    """
+    if cost.shape[1] > 1:
+        return np.asarray(cost[truth, guess])
+    return np.where(truth == guess, 0.0, cost[truth, 0])
+
+
+def _check_pairs(n_labels: int) -> None:
+    needed, n_copies = 8 * n_labels**2, 3
+    check_memory(
+        n_copies * needed,
+        f"the cost of every pair of {n_labels:,} labels",
+        "Use fewer labels, or Multiclass with task_loss='zero_one', which keeps no such table.",
+    )
 
 
 class ZeroOne(Loss):
@@ -116,7 +148,7 @@ def label_losses(
     known, is_known = find(truth, classes)
     if isinstance(loss, CostMatrix):
         encode(truth, classes, offset)  # no cost is defined for an unknown label
-    costs = np.where(is_known, cost[known, encode(guess, classes, offset)], 1.0)
+    costs = np.where(is_known, pair_costs(cost, known, encode(guess, classes, offset)), 1.0)
     return np.asarray(np.add.reduceat(costs, offset[:-1]) * loss.scale(np.diff(offset)))
 
 

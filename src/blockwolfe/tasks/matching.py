@@ -109,6 +109,14 @@ class Matching(PartTask):
         self._corners(Y, self._read(X))
         return self
 
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, after the options were checked."""
+        self._capacities()
+        self._check_costs()
+        check_flags(self, "normalize", "project_truth", "bias")
+        super().relearn(learned)
+        self._check_layout(n_node_features=0, n_node_labels=0, n_edge_labels=1)
+
     @property
     def groups(self) -> dict[str, slice]:
         """All weights are of links."""
@@ -157,8 +165,12 @@ class Matching(PartTask):
     def _projected(self, sure: np.ndarray, possible: np.ndarray) -> _Truth:
         if not self.project_truth or not len(sure):
             return _Truth(sure, possible)
-        shape = tuple((sure.max(axis=0) + 1).tolist())
-        kept = matching.maximize(np.ones(len(sure)), sure, shape, tuple(self._capacities()))
+        # numbered by rank, so that a link of large numbers takes no more room than others
+        known, ranks = zip(*(np.unique(side, return_inverse=True) for side in sure.T), strict=True)
+        shape = (len(known[0]), len(known[1]))
+        links = np.stack(ranks, axis=1)
+        found = matching.maximize(np.ones(len(sure)), links, shape, tuple(self._capacities()))
+        kept = np.stack([known[side][found[:, side]] for side in (0, 1)], axis=1)
         return _Truth(kept, np.concatenate([possible, _without(sure, kept)]))
 
     def _truths(self, Y: Any, given: GraphInput) -> list[_Truth]:
@@ -178,10 +190,10 @@ class Matching(PartTask):
         for side, (word, capacity) in enumerate(
             zip(("source", "target"), self._capacities(), strict=True)
         ):
-            load = np.bincount(sure[:, side], minlength=1)
-            if load.max() > capacity:
+            nodes, load = np.unique(sure[:, side], return_counts=True)
+            if load.max(initial=0) > capacity:
                 raise InputError(
-                    f"{word} {int(load.argmax())} has {load.max()} true links in Y[{i}], but the "
+                    f"{word} {nodes[load.argmax()]} has {load.max()} true links in Y[{i}], but the "
                     f"capacity of {word}s is {capacity}; raise capacity, or set "
                     "project_truth=True to train on as many of the links as fit."
                 )

@@ -67,8 +67,11 @@ class Multiclass(SequenceTask):
         is_mixed = isinstance(Y, (list, tuple)) and len({isinstance(y, str) for y in Y}) > 1
         if is_mixed:  # numpy would turn the others into strings without a word
             raise InputError("Y mixes strings with other labels; labels must be of one kind.")
-        flat = column_or_1d(Y, warn=True)
-        check_classification_targets(flat)
+        try:
+            flat = column_or_1d(Y, warn=True)
+            check_classification_targets(flat)
+        except ValueError as error:
+            raise InputError(str(error)) from error
         if flat.dtype.kind in "OT" and all(isinstance(y, str) for y in flat):
             flat = flat.astype(str)  # pandas gives strings as objects
         return flat, np.arange(len(flat) + 1)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut, subset, tree
@@ -228,6 +229,21 @@ class Multilabel(PartTask):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
+        self._check_options()
+        read = Reader(learned)
+        n_labels = len(read.labels("classes_"))
+        read.array("cost_", np.float64, (2, n_labels), least=0.0)
+        pairs = read.array("pairs_", np.int32, (None, 2), least=0, most=n_labels - 1)
+        check_rows(pairs[:, 0] < pairs[:, 1], "pairs_ has a label beside itself")
+        if len(np.unique(pairs, axis=0)) < len(pairs):
+            raise Misfit("pairs_ has a pair twice.")
+        width = self.layout_.n_node_features
+        pair_width = width if self.pair_features == "x" else 1
+        if width < bool(self.bias):
+            raise Misfit("layout_ has no place for the bias.")
+        self._check_layout(
+            n_edge_features=pair_width, n_node_labels=n_labels, n_edge_labels=len(pairs)
+        )
         self._prepare()
 
     def _check_options(self) -> None:

@@ -127,6 +127,13 @@ class PairwiseGraph(LabellingTask):
         super().fit(X, Y)
         return self
 
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As in the base class, after the options were checked."""
+        if self.decoder not in _DECODERS:
+            raise unknown_option("decoder", self.decoder, _DECODERS)
+        check_integer("max_iterations", self.max_iterations, 1)
+        super().relearn(learned)
+
     def compiled(self, X: Any, Y: Any) -> TaskBlocks | None:  # type: ignore[override]
         """The training set for the compiled loop; None for the exact decoder."""
         if self.decoder == "exact":

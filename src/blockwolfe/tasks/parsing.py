@@ -10,6 +10,7 @@ import numpy as np
 from blockwolfe.base.checks import is_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets, starts
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.arcs import Arcs
 from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
@@ -21,7 +22,7 @@ from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
-from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens
+from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens
 from blockwolfe.tasks.reading.links import no_nodes
 
 __all__ = ["SpanningTree"]
@@ -102,9 +103,12 @@ class SpanningTree(PartTask):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the vectoriser and the loss."""
         super().relearn(learned)
+        check_flags(self, "prune")
         self.loss_ = self._checked_loss()
+        self._check_layout(n_node_features=0, n_node_labels=0, n_edge_labels=1)
         self.vectorizer_ = None
-        if len(self.keys_):
+        if np.size(self.keys_):
+            Reader(learned).array("keys_", np.uint64, (self.layout_.n_edge_features,))
             learned_there = (self.keys_, self.tags_, self.reach_)
             self.vectorizer_ = ArcVectorizer.from_learned(*learned_there, prune=self.prune)
 

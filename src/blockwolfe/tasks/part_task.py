@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.features.columns import Columns, add_parts, column_norms
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
@@ -105,7 +106,16 @@ class PartTask(Learned, BaseEstimator):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the layout."""
         super().relearn(learned)
-        self.layout_ = PartLayout(*learned["layout_"])
+        self.layout_ = PartLayout(*Reader(learned).integers("layout_", len(PartLayout._fields)))
+        if min(self.layout_) < 0:
+            raise Misfit(f"layout_ is {self.layout_}; expected numbers >= 0.")
+
+    def _check_layout(self, **expected: int) -> None:
+        """Refuse a layout from a file that does not fit the rest of what was learned there."""
+        for name, number in expected.items():
+            found = getattr(self.layout_, name)
+            if found != number:
+                raise Misfit(f"layout_ has {name}={found}; expected {number}.")
 
     def _read(self, X: Any) -> GraphInput:
         """X as graphs, checked, with as many features as in training."""
@@ -201,6 +211,7 @@ class PartTask(Learned, BaseEstimator):
             n_parts=self._most_parts(given),
             corner_size=most,
             part_size=most,
+            part_count=given.n_parts(self.layout_),
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,

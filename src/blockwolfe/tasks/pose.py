@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from blockwolfe.base.checks import check_integer, is_real
 from blockwolfe.base.compiled import call
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Reader
 from blockwolfe.data.datasets.figures import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures.tree import check_forest
@@ -25,6 +26,7 @@ from blockwolfe.tasks.reading.inputs import LARGEST_FEATURE, checked_w
 
 __all__ = ["Pose"]
 
+MOST_JOINTS = 100_000  # (or channels) that a model file may speak of
 # About how many steps an oracle call takes for each value of its maps.
 STEPS_PER_VALUE = 50.0
 
@@ -101,10 +103,18 @@ class Pose(Learned, BaseEstimator):
 
     def relearn(self, learned: dict[str, Any]) -> None:
         """Set what `fit` learned, from a model file."""
-        self.anchor_ = learned["anchor_"]
-        self.unit_, self.scale_ = float(learned["unit_"]), float(learned["scale_"])
-        self.n_joints_, self.n_channels_ = int(learned["n_joints_"]), int(learned["n_channels_"])
+        self._check_options()
+        read = Reader(learned).only(self.learned)
+        self.unit_, self.scale_ = (
+            float(read.array(name, np.float64, (), least=np.finfo(float).tiny))
+            for name in ("unit_", "scale_")
+        )
+        self.n_joints_, self.n_channels_ = (
+            int(read.array(name, np.int64, (), least=1, most=MOST_JOINTS))
+            for name in ("n_joints_", "n_channels_")
+        )
         self._set_arcs()
+        self.anchor_ = read.array("anchor_", np.float64, (len(self.arcs_), self.n_types, 2))
 
     def _check_options(self) -> None:
         check_integer("n_types", self.n_types, 1)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import program
 from blockwolfe.tasks.learned import Learned
@@ -148,7 +149,12 @@ class Program(Learned, BaseEstimator):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and the layout and the loss."""
         super().relearn(learned)
-        self.layout_ = PartLayout(*learned["layout_"])
+        read = Reader(learned)
+        n_features, *rest = read.integers("layout_", len(PartLayout._fields))
+        if n_features < 0 or rest != [0, 1, 0]:
+            raise Misfit("layout_ is not one weight per feature.")
+        read.array("cost_", np.float64, (2, 2), least=0.0)
+        self.layout_ = PartLayout(n_features, *rest)
         self.loss_ = self._checked_loss()
 
     def _checked_loss(self) -> Loss:

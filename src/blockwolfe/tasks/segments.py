@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import entries, offsets
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError
 from blockwolfe.structures import segments
 from blockwolfe.tasks.base import Corners
@@ -100,7 +101,12 @@ class Segments(PartTask):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class; the longest segment is a number."""
         super().relearn(learned)
-        self.longest_ = int(self.longest_)
+        read = Reader(learned)
+        n_labels = len(read.labels("classes_"))
+        self.longest_ = int(read.array("longest_", np.int64, (), least=1))
+        if self.layout_.n_node_features < self.longest_:
+            raise Misfit("layout_ has no place for the lengths of segments.")
+        self._check_layout(n_edge_features=1, n_node_labels=n_labels, n_edge_labels=n_labels**2)
 
     # -- X ---------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.tasks import sequence_functions
@@ -111,7 +112,7 @@ class SequenceTask(Learned, BaseEstimator):
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
         if not self.layout_.size:
             raise OptionError("the model has no weights: every group is off or has no feature.")
-        self.cost_ = self.loss_.cost(self.classes_, codes)
+        self.cost_ = self.loss_.compact_cost(self.classes_, codes)
         return self
 
     def _codes(self, Y: Any, tokens: Tokens, allowed: np.ndarray) -> np.ndarray:
@@ -136,7 +137,14 @@ class SequenceTask(Learned, BaseEstimator):
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
         super().relearn(learned)
-        self.layout_ = Layout(*learned["layout_"])
+        self._check_options()
+        read = Reader(learned)
+        n_labels = len(read.labels("classes_"))
+        read.array("cost_", np.float64, (n_labels, n_labels), least=0.0)
+        found = Layout(*read.integers("layout_", len(Layout._fields)))
+        self.layout_ = Layout.of(max(0, found.n_features), n_labels, **self._groups())
+        if self.layout_ != found:
+            raise Misfit(f"layout_ is {found}; expected {self.layout_} by the options.")
         self.n_features_in_ = self.layout_.n_features
         self.loss_ = as_loss(self.task_loss)
 
@@ -161,7 +169,7 @@ class SequenceTask(Learned, BaseEstimator):
         """The training set for the compiled loop."""
         data = self._data(X, Y)
         truth = _true_corners(data)
-        length = np.diff(data.tokens.offset)
+        length, n_labels = np.diff(data.tokens.offset), data.layout.n_labels
         return TaskBlocks(
             features=sequence_functions.FEATURES,
             oracles=sequence_functions.ORACLES,
@@ -171,6 +179,8 @@ class SequenceTask(Learned, BaseEstimator):
             n_parts=_n_parts(data),
             corner_size=length,
             part_size=np.diff(truth.start),  # every output has as many parts as the true one
+            part_count=length * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0),
+            n_codes=n_labels,
             truth=truth,
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
             is_coded=True,

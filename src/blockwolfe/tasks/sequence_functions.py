@@ -27,7 +27,7 @@ class SequenceData(NamedTuple):
     tokens: Tokens
     layout: Layout
     labels: np.ndarray  # true label of every position
-    cost: np.ndarray  # cost[y, k]: loss of predicting k for y at one position
+    cost: np.ndarray  # cost[y, k]: loss of predicting k for y; or one column, for any miss
     scale: np.ndarray  # factor on the summed cost of sequence i
     allowed: np.ndarray  # (positions, K) of bool, or no rows when everything is allowed
     gram: np.ndarray  # packed lower triangles; sequence i begins at gram_start[i]
@@ -88,17 +88,28 @@ def maximize(
     n_labels = data.layout.n_labels
     scale = data.scale[i]
     labels, cost, augmented, path = data.labels, data.cost, scratch.augmented, scratch.path
+    is_column = cost.shape[1] == 1  # the cost of any miss
     for t in range(n_positions):
         y = labels[begin + t]
         scores = theta[t * n_labels : (t + 1) * n_labels]
-        for k in range(n_labels):
-            augmented[t, k] = scores[k] + scale * cost[y, k]
+        if is_column:
+            miss = scale * cost[y, 0]
+            for k in range(n_labels):
+                augmented[t, k] = scores[k] + miss
+            augmented[t, y] = scores[y]
+        else:
+            for k in range(n_labels):
+                augmented[t, k] = scores[k] + scale * cost[y, k]
     allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
     decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, path)
     loss = 0.0
     for t in range(n_positions):
-        loss += cost[labels[begin + t], path[t]]
-        code[t] = path[t]
+        y, k = labels[begin + t], path[t]
+        if not is_column:
+            loss += cost[y, k]
+        elif y != k:
+            loss += cost[y, 0]
+        code[t] = k
     return n_positions, scale * loss, 0.0
 
 

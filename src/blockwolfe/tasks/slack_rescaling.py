@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError
-from blockwolfe.features.columns import column_norms
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
@@ -46,6 +46,18 @@ def maximize(
             best = p
     code[0] = best
     return finish(data, i, code, 1, value)
+
+
+class _Table(NamedTuple):
+    """Rows -L psi and losses of the true output of an example and of every output with a loss.
+
+    `size_of_terms` is the largest norm of features that rows are differences of: a row has the
+    rounding errors of these, however small it is itself.
+    """
+
+    rows: sp.csr_array
+    losses: np.ndarray
+    size_of_terms: float
 
 
 class SlackRescaling(Learned, BaseEstimator):
@@ -93,6 +105,14 @@ class SlackRescaling(Learned, BaseEstimator):
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The fitted task itself is all there is."""
         return {"task_": self.task_}, {}
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """Take the fitted task."""
+        check_integer("max_outputs", self.max_outputs, 1)
+        task = Reader(learned).only(("task_",)).given("task_")
+        if not isinstance(task, type(self.task)):
+            raise Misfit("task_ is not of the class that the options name.")
+        self.task_ = task
 
     def _check_number(self, x: Any, i: int) -> None:
         outputs = self.task_.outputs(x)
@@ -177,9 +197,9 @@ class SlackRescaling(Learned, BaseEstimator):
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         tables = [self._table(x, y, i) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
-        n, n_features = len(tables), tables[0][0].shape[1]
-        length = np.array([len(losses) for _, losses in tables], dtype=np.int64)
-        rows = tokens_of(sp.vstack([table for table, _ in tables], format="csr"), length)
+        n, n_features = len(tables), tables[0].rows.shape[1]
+        length = np.array([len(table.losses) for table in tables], dtype=np.int64)
+        rows = tokens_of(sp.vstack([table.rows for table in tables], format="csr"), length)
         none = tokens_of(sp.csr_array((0, 1)), np.zeros(n, dtype=np.int64))
         start, largest = offsets(length), int(length.max())
         layout = PartLayout(n_features, 0, 1, 0)
@@ -187,7 +207,7 @@ class SlackRescaling(Learned, BaseEstimator):
             columns=layout.columns(rows, none),
             ends=np.zeros((0, 2), dtype=np.int32),
             size=np.ascontiguousarray(np.stack([length, length], axis=1)),
-            cost=np.concatenate([losses for _, losses in tables]),
+            cost=np.concatenate([table.losses for table in tables]),
             cost_start=start,
             base=np.zeros(n),
             forbidden=np.zeros(0, dtype=np.bool_),
@@ -206,17 +226,17 @@ class SlackRescaling(Learned, BaseEstimator):
             n_parts=largest,
             corner_size=ones,
             part_size=ones,
+            part_count=length,
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,
             n_steps=(len(rows.values) + int(length.sum())) / n,
-            column_norm=column_norms(data.columns),
+            column_norm=np.array([table.size_of_terms for table in tables]),
         )
 
-    def _table(self, x: Any, y: Any, i: int) -> tuple[sp.csr_array, np.ndarray]:
-        """Rows -L psi and losses of the true output and of every output with a loss."""
+    def _table(self, x: Any, y: Any, i: int) -> _Table:
         truth = dense_features(self, x, y, i)
-        rows, losses = [sp.csr_array((1, len(truth)))], [0.0]
+        rows, losses, size = [sp.csr_array((1, len(truth)))], [0.0], 0.0
         if self.loss(y, y) != 0.0:
             raise InputError(f"loss(Y[{i}], Y[{i}]) is {self.loss(y, y)}; expected 0 at the truth.")
         for other in self.outputs(x):
@@ -225,7 +245,12 @@ class SlackRescaling(Learned, BaseEstimator):
                 phi = dense_features(self, x, other, i, len(truth))
                 rows.append(sp.csr_array(loss * (phi - truth)[None]))
                 losses.append(loss)
-        return sp.vstack(rows, format="csr"), np.array(losses)
+                size = max(size, loss * (_norm(phi) + _norm(truth)))
+        return _Table(sp.vstack(rows, format="csr"), np.array(losses), size)
+
+
+def _norm(phi: np.ndarray) -> float:
+    return float(np.linalg.norm(phi))
 
 
 def _make_scratch(n_parts: int, n_features: int) -> PartScratch:

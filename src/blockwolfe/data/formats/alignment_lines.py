@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from blockwolfe.data.links import Alignment
-from blockwolfe.data.text import text_lines, unpacked
+from blockwolfe.data.text import shortened, text_lines, unpacked
 from blockwolfe.errors import InputError
 
 __all__ = ["alignments_in", "in_order", "read_alignments"]
 
-_LINE = re.compile(r"(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]+([SP])")
+_NUMBER = "([0-9]{1,18})[ \\t]+"
+_LINE = re.compile(f"{3 * _NUMBER}([SP])")
 
 
 def read_alignments(path_or_lines: str | os.PathLike[str] | Iterable[str]) -> dict[int, Alignment]:
@@ -50,8 +51,8 @@ def alignments_in(
         sentence, source, target = map(int, match.groups()[:3]) if match else (0, 0, 0)
         if match is None or min(sentence, source, target) < 1:
             raise InputError(
-                f"line {number}{where} is {content[:60]!r}; expected 'sentence source target S' or "
-                "'... P' with positions counted from 1."
+                f"line {number}{where} is {shortened(content)!r}; expected 'sentence source target "
+                "S' or '... P' with positions counted from 1."
             )
         if sizes is not None:
             _check_inside(sizes, sentence, source, target, f"line {number}{where} is {content!r}")

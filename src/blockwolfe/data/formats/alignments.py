@@ -17,7 +17,7 @@ from blockwolfe.errors import InputError
 
 __all__ = ["Alignments"]
 
-_LINK = re.compile(r"(\d+)([-?])(\d+)")
+_LINK = re.compile(r"([0-9]{1,18})([-?])([0-9]{1,18})")
 _SHAPE = "'source words ||| target words ||| 0-0 1-2 2?1' (- is sure, ? is possible)"
 
 
@@ -52,7 +52,9 @@ class Alignments(Format):
         """The same."""
         aligned = [some for some in loaded if some.Y]
         if not aligned:
-            raise InputError(f"no sentence pair has links; expected {_SHAPE}, or a .wa file.")
+            names = [name for some in loaded if some.places for name in some.places.names]
+            where = ", ".join(names) or "the dataset"
+            raise InputError(f"{where} has no links; expected {_SHAPE}, or a .wa file.")
         self.vectorizer = AlignmentVectorizer().fit([pair for some in loaded for pair in some.X])
         return self.prepare(joined(aligned))
 
@@ -88,7 +90,7 @@ def _pairs(source: Source) -> Examples:
     plain = source.name.removesuffix(".gz")
     if plain.endswith((".wa", ".e")):
         return _three_files(source, plain)
-    X, Y, places = [], [], []
+    X, Y, numbers = [], [], []
     for number, line in enumerate(source.lines(), start=1):
         if not line.strip():
             continue
@@ -97,15 +99,21 @@ def _pairs(source: Source) -> Examples:
         if len(fields) not in (2, 3) or not all(fields[:2]) or None in links:
             raise source.wrong_line(number, line, _SHAPE)
         X.append((fields[0], fields[1]))
-        places.append(source.place(number))
-        Y.append(_alignment(links) if len(fields) == 3 else None)
+        numbers.append(number)
+        Y.append(_alignment(links, X[-1], source, number) if len(fields) == 3 else None)
         if (Y[0] is None) != (Y[-1] is None):
             raise source.wrong_line(number, line, "links in every line, or in none")
     check_any(X, source, "sentence pairs")
-    return Examples(X, None if Y[0] is None else Y, places=places)
+    return Examples(X, None if Y[0] is None else Y, places=source.places(numbers))
 
 
-def _alignment(links: list[Any]) -> Alignment:
+def _alignment(links: list[Any], pair: Any, source: Source, number: int) -> Alignment:
+    for link in links:
+        if int(link[1]) >= len(pair[0]) or int(link[3]) >= len(pair[1]):
+            raise InputError(
+                f"{source.places([number])[0]} has the link ({int(link[1])}, {int(link[3])}), but "
+                f"the sentences have {len(pair[0])} and {len(pair[1])} words, counted from 0."
+            )
     sure, possible = (
         np.array([(int(m[1]), int(m[3])) for m in links if m[2] == kind], dtype=np.int64)
         for kind in "-?"
@@ -121,11 +129,12 @@ def _three_files(source: Source, plain: str) -> Examples:
             f"{stem}.e has {len(english)} lines and {stem}.f has {len(french)}; expected as many."
         )
     X = list(zip(english, french, strict=True))
+    places = source.places(range(1, len(X) + 1), "sentence pair")
     if plain.endswith(".e"):
-        return Examples(X, None)
+        return Examples(X, None, places=places)
     sizes = [(len(one), len(other)) for one, other in X]
     found = alignments_in(source.lines(), f" of {source.name}", sizes)
-    return Examples(X, in_order(found, len(X), source.name))
+    return Examples(X, in_order(found, len(X), source.name), places=places)
 
 
 def _sentences(path: str) -> list[list[str]]:

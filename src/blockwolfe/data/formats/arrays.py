@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.data.formats.base import Examples, Format, Source, written
+from blockwolfe.data.text import out_of_memory
 from blockwolfe.errors import InputError
 
 __all__ = ["Arrays"]
@@ -36,13 +37,23 @@ class Arrays(Format):
         y = arrays.get("y")
         if y is None and labelled:
             raise _missing("y", "a label per row", arrays, source)
-        if y is not None and len(y) != X.shape[0]:
-            raise InputError(f"{source.name}: X has {X.shape[0]} rows and y has {len(y)}.")
+        if y is not None:
+            self._check_labels(y, X.shape[0], source)
         if not self.is_sequence:
-            return Examples(X, y)
+            return Examples(X, y, places=source.places(range(1, X.shape[0] + 1), "row"))
         spans = list(pairwise(_offsets(arrays, X.shape[0], source)))
         labels = None if y is None else [y[a:b] for a, b in spans]
-        return Examples([X[a:b] for a, b in spans], labels)
+        places = source.places(range(1, len(spans) + 1), "sequence")
+        return Examples([X[a:b] for a, b in spans], labels, places=places)
+
+    def _check_labels(self, y: np.ndarray, n_rows: int, source: Source) -> None:
+        if y.ndim not in ((1,) if self.is_sequence else (1, 2)) or y.dtype.kind not in "biufU":
+            raise InputError(
+                f"{source.name}: y has shape {y.shape} and type {y.dtype}; expected numbers or "
+                "strings, a label per row."
+            )
+        if len(y) != n_rows:
+            raise InputError(f"{source.name}: X has {n_rows} rows and y has {len(y)}.")
 
     def _rows(self, arrays: dict[str, np.ndarray], source: Source) -> Any:
         if "X_indptr" in arrays:
@@ -52,12 +63,12 @@ class Arrays(Format):
             try:
                 matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
                 matrix.check_format(full_check=True)  # (indices inside of the shape)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
                 raise InputError(f"{source.name}: X_... is no CSR matrix ({error}).") from error
             return matrix
         X = arrays.get("X")
-        if X is None or X.ndim != 2:
-            raise _missing("X", "a row of features per position", arrays, source)
+        if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise _missing("X", "a row of numbers per position", arrays, source)
         return X
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
@@ -73,6 +84,8 @@ def _arrays(source: Source) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(source.content), allow_pickle=False) as archive:
             return dict(archive)
+    except MemoryError as error:
+        raise out_of_memory(source.name) from error
     except Exception as error:  # a damaged zip file raises almost anything
         raise InputError(f"{source.name} is not an npz file of arrays ({error}).") from error
 
@@ -81,12 +94,13 @@ def _offsets(arrays: dict[str, np.ndarray], n_rows: int, source: Source) -> np.n
     offsets = arrays.get("offsets")
     if offsets is None:
         raise _missing("offsets", "where each sequence begins, and the end", arrays, source)
-    is_sound = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == n_rows
-    if not is_sound or (np.diff(offsets) < 1).any():
+    is_list = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 1
+    starts = offsets.astype(np.int64) if is_list else np.zeros(2, dtype=np.int64)
+    if starts[0] != 0 or starts[-1] != n_rows or (np.diff(starts) < 1).any():
         raise InputError(
             f"{source.name}: offsets must increase from 0 to {n_rows}, the number of rows of X."
         )
-    return offsets
+    return starts
 
 
 def _missing(name: str, what: str, arrays: dict[str, np.ndarray], source: Source) -> InputError:

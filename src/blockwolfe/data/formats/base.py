@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -11,10 +14,61 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.data.text import shortened, text_lines, unpack
+from blockwolfe.data.text import out_of_memory, shortened, text_lines, unpack
 from blockwolfe.errors import InputError
 
-__all__ = ["Examples", "Format", "Source", "read_source"]
+__all__ = ["Examples", "Format", "Places", "Source", "located", "read_source"]
+
+
+_LONGEST_LABEL = 1000
+
+
+class Places(Sequence[str]):
+    """Where each example was found, for errors: ``line 3 of a.txt``. Sentences are made on demand.
+
+    >>> places = Places(("line", "a.txt", [1, 4])) + Places(("row", "b.npz", range(1, 3)))
+    >>> places[1], places[-1], len(places), places.names
+    ('line 4 of a.txt', 'row 2 of b.npz', 4, ['a.txt', 'b.npz'])
+    """
+
+    def __init__(self, *parts: tuple[str, str, Sequence[int]]) -> None:
+        self._parts = parts  # unit, name of a file, numbers
+
+    def __add__(self, other: Places) -> Places:
+        return Places(*self._parts, *other._parts)
+
+    def __len__(self) -> int:
+        return sum(len(numbers) for _, _, numbers in self._parts)
+
+    def __getitem__(self, i: Any) -> Any:
+        at = range(len(self))[i]
+        for unit, name, numbers in self._parts:
+            if at < len(numbers):
+                return f"{unit} {numbers[at]} of {name}"
+            at -= len(numbers)
+        raise IndexError(i)
+
+    @property
+    def names(self) -> list[str]:
+        """The files."""
+        return [name for _, name, _ in self._parts]
+
+
+@contextmanager
+def located(places: Places | None) -> Iterator[None]:
+    """Put the place of an example before errors that name it by its number, as in ``X[3]``.
+
+    Before others the names of the files.
+    """
+    try:
+        yield
+    except InputError as error:
+        if places is None:
+            raise
+        named = re.search(r"\b[XY]\[(\d+)\]", str(error))
+        is_known = named is not None and int(named[1]) < len(places)
+        where = places[int(named[1])] if named and is_known else ", ".join(places.names)
+        raise InputError(f"{where}: {error}") from error
 
 
 class Source(NamedTuple):
@@ -27,13 +81,13 @@ class Source(NamedTuple):
         """Lines of UTF-8 text."""
         return text_lines(self.content, Path(self.name))
 
-    def place(self, number: int) -> str:
-        """Where a line is.
+    def places(self, numbers: Sequence[int], unit: str = "line") -> Places:
+        """Where examples are, each on a line.
 
-        >>> Source("a.txt", b"").place(3)
+        >>> Source("a.txt", b"").places([3, 5])[0]
         'line 3 of a.txt'
         """
-        return f"line {number} of {self.name}"
+        return Places((unit, self.name, numbers))
 
     def wrong_line(self, number: int, line: str, expected: str) -> InputError:
         """The error for a malformed line.
@@ -41,7 +95,9 @@ class Source(NamedTuple):
         >>> print(Source("a.txt", b"").wrong_line(3, "x y", "one word"))
         line 3 of a.txt is 'x y'; expected one word.
         """
-        return InputError(f"{self.place(number)} is {shortened(line)!r}; expected {expected}.")
+        return InputError(
+            f"{self.places([number])[0]} is {shortened(line)!r}; expected {expected}."
+        )
 
 
 def read_source(path: str) -> Source:
@@ -52,27 +108,38 @@ def read_source(path: str) -> Source:
     ...
     blockwolfe.errors.InputError: no-such-file does not exist.
     """
-    if path == "-":
-        return Source("standard input", unpack(sys.stdin.buffer.read(), "standard input"))
+    name = "standard input" if path == "-" else path
+    try:
+        content = sys.stdin.buffer.read() if path == "-" else _checked(path).read_bytes()
+    except MemoryError as error:
+        raise out_of_memory(name) from error
+    return Source(name, unpack(content, name))
+
+
+def _checked(path: str) -> Path:
+    """A file that can be read to its end: a pipe has one, a device may have none."""
     file = Path(path)
     if not file.exists():
         raise InputError(f"{path} does not exist.")
-    if file.is_dir():
+    mode = file.stat().st_mode
+    if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder; expected a file.")
-    return Source(path, unpack(file.read_bytes(), path))
+    if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+        raise InputError(f"{path} is a device or a socket; expected a file (- is standard input).")
+    return file
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """What was read: inputs, outputs (None where there are none), and what `write` needs.
 
-    `places` tells where each example was found, for errors: ``line 3 of a.txt``.
+    `places` tells where each example was found.
     """
 
     X: Any
     Y: Any
     raw: Any = None
-    places: list[str] | None = None
+    places: Places | None = None
 
 
 class Format:
@@ -135,8 +202,8 @@ def joined(read: list[Examples]) -> Examples:
     if len(read) == 1:
         return read[0]
     X, Y = (_end_to_end([getattr(some, name) for some in read]) for name in ("X", "Y"))
-    places = [place for some in read for place in some.places or ()]
-    return Examples(X, Y, places=places if len(places) == len(Y) else None)
+    places = [some.places for some in read if some.places is not None]
+    return Examples(X, Y, places=sum(places, Places()) if len(places) == len(read) else None)
 
 
 def _end_to_end(values: list[Any]) -> Any:
@@ -154,6 +221,21 @@ def written(label: Any) -> str:
     ('3', 'a,b')
     """
     return ",".join(map(str, sorted(label))) if isinstance(label, set) else str(label)
+
+
+def check_length(labels: Any, name: str) -> None:
+    """Refuse labels that are too long to be one: in an array each takes as much as the longest.
+
+    >>> check_length(["B-NP", 2000 * "x"], "Y[0]")
+    Traceback (most recent call last):
+    ...
+    blockwolfe.errors.InputError: Y[0] has a label of 2000 characters; expected at most 1000.
+    """
+    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+    if longest > _LONGEST_LABEL:
+        raise InputError(
+            f"{name} has a label of {longest} characters; expected at most {_LONGEST_LABEL}."
+        )
 
 
 def check_any(values: Any, source: Source, noun: str) -> None:

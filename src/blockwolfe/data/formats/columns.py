@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.formats.base import Examples, Format, Source, check_any
-from blockwolfe.data.formats.conll import read_columns
+from blockwolfe.base.schema import Reader, check_rows
+from blockwolfe.data.formats.base import (
+    Examples,
+    Format,
+    Places,
+    Source,
+    check_any,
+    check_length,
+    located,
+)
+from blockwolfe.data.formats.conll import numbered_columns
 from blockwolfe.data.vectorizers.templates import (
     CHUNK_TEMPLATE,
     WORD_TEMPLATE,
@@ -41,7 +50,8 @@ class Columns(Format):
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files and number their features."""
-        files = [self._rows(source) for source in sources]
+        found = [self._rows(source) for source in sources]
+        files, places = [rows for rows, _ in found], sum((at for _, at in found), Places())
         widths = [len(file[0][0]) for file in files]
         if len(set(widths)) > 1:
             raise InputError(
@@ -58,11 +68,11 @@ class Columns(Format):
         self.features = TemplateFeatures(self.template, self.min_count).fit(rows)
         if not self.features.n_features_:
             raise OptionError(f"min_count={self.min_count}: no feature occurs that often.")
-        return self._examples(rows, is_labelled=True)
+        return self._examples(rows, places, is_labelled=True)
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; without a label column too, unless `labelled`."""
-        rows = self._rows(source)
+        rows, places = self._rows(source)
         width = len(rows[0][0])
         valid = (self.n_columns + 1,) if labelled else (self.n_columns, self.n_columns + 1)
         if width not in valid:
@@ -71,16 +81,20 @@ class Columns(Format):
                 f"{source.name} has {width} columns; expected {self.n_columns}, as in training, "
                 f"{label}."
             )
-        return self._examples(rows, is_labelled=width > self.n_columns)
+        return self._examples(rows, places, is_labelled=width > self.n_columns)
 
-    def _rows(self, source: Source) -> list[list[Row]]:
-        rows = read_columns(source.lines(), f" of {source.name}")
+    def _rows(self, source: Source) -> tuple[list[list[Row]], Places]:
+        rows, starts = numbered_columns(source.lines(), f" of {source.name}")
         check_any(rows, source, "sequences")
-        return rows
+        return rows, source.places(starts)
 
-    def _examples(self, rows: list[list[Row]], is_labelled: bool) -> Examples:
-        labels = [np.array([row[-1] for row in s]) for s in rows] if is_labelled else None
-        return Examples(self.features.transform(rows), labels, rows)
+    def _examples(self, rows: list[list[Row]], places: Places, is_labelled: bool) -> Examples:
+        labels = [[row[-1] for row in sentence] for sentence in rows] if is_labelled else []
+        with located(places):
+            for i, some in enumerate(labels):
+                check_length(some, f"Y[{i}]")
+        Y = [np.array(some) for some in labels] if is_labelled else None
+        return Examples(self.features.transform(rows), Y, rows, places)
 
     def _check_template(self, template: str) -> None:
         for item in (item for items in parse_template(template) for item in items):
@@ -114,6 +128,12 @@ class Columns(Format):
 
     def unpack(self, packed: dict[str, Any]) -> None:
         """Template and vocabulary."""
-        super().unpack(packed)
+        read = Reader(packed, "input")
+        self.template, self.n_columns = read.given("template"), read.integer("n_columns")
+        parse_template(str(self.template))  # (refuses what is none)
+        self.keys = read.array("keys", np.uint64, (None,))
+        self.sizes = read.array("sizes", np.int64, (None,), least=0, most=len(self.keys))
+        self.names = read.array("names", read.any_array("names", "U", 1).dtype, (len(self.keys),))
+        check_rows(self.sizes.sum() == len(self.keys), "sizes do not sum to the features")
         self.features = TemplateFeatures(packed["template"], self.min_count)
         self.features.relearn(self.keys, self.sizes, self.names.tolist())

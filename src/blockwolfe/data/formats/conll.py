@@ -11,7 +11,7 @@ from blockwolfe.data.text import shortened, text_lines, unpacked
 from blockwolfe.data.vectorizers.templates import Row
 from blockwolfe.errors import InputError
 
-__all__ = ["read_columns"]
+__all__ = ["numbered_columns", "read_columns"]
 
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -29,15 +29,19 @@ def read_columns(
     """
     if isinstance(path_or_lines, (str, os.PathLike)):
         path = Path(path_or_lines)
-        where, lines = f" of {path}", text_lines(unpacked(path), path)
-    else:
-        lines = list(path_or_lines)
-    sentences: list[list[Row]] = [[]]
-    width = 0
+        return numbered_columns(text_lines(unpacked(path), path), f" of {path}")[0]
+    return numbered_columns(path_or_lines, where)[0]
+
+
+def numbered_columns(lines: Iterable[str], where: str = "") -> tuple[list[list[Row]], list[int]]:
+    """The same from lines, and the line on which each sentence begins; `where` is for errors."""
+    sentences: list[list[Row]] = []
+    starts: list[int] = []
+    width, is_new = 0, True
     for number, line in enumerate(lines, start=1):
         content = line.strip(" \t\r\n")
         if not content:
-            sentences.append([])
+            is_new = True
             continue
         row = tuple(_BLANKS.split(content))
         width = width or len(row)
@@ -47,5 +51,9 @@ def read_columns(
                 f"expected {width}, "
                 "as on the lines before."
             )
+        if is_new:
+            sentences.append([])
+            starts.append(number)
+            is_new = False
         sentences[-1].append(row)
-    return [sentence for sentence in sentences if sentence]
+    return sentences, starts

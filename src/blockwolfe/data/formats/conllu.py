@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blockwolfe.data.text import text_lines, unpacked
+from blockwolfe.data.text import shortened, text_lines, unpacked
 from blockwolfe.errors import InputError
 
 __all__ = ["Sentence", "iterate_conllu", "read_conllu"]
@@ -56,12 +56,13 @@ def iterate_conllu(lines: Iterable[str], where: str = "") -> Iterator[Sentence]:
         if content.startswith("#"):
             continue
         if content.strip():
-            rows += _word(content, len(rows) + 1, f"line {number}{where} is {content!r}")
+            found = f"line {number}{where} is {shortened(content)!r}"
+            rows += _word(content, len(rows) + 1, found)
         elif rows:
             yield _sentence(rows, f"the sentence that ends at line {number}{where}")
             rows = []
     if rows:
-        yield _sentence(rows, f"the last sentence{where}")
+        yield _sentence(rows, f"the sentence that ends at line {number}{where}")
 
 
 def _word(content: str, expected: int, found: str) -> list[tuple[str, str, int]]:
@@ -73,9 +74,11 @@ def _word(content: str, expected: int, found: str) -> list[tuple[str, str, int]]
     if "-" in name or "." in name:
         return []
     if name != str(expected):
-        raise InputError(f"{found} with ID {name!r}; expected {expected}, the next word.")
-    if not head.isdecimal():
-        raise InputError(f"{found} with HEAD {head!r}; expected the ID of a word, or 0.")
+        raise InputError(
+            f"{found} with ID {shortened(name)!r}; expected {expected}, the next word."
+        )
+    if not (head.isdecimal() and head.isascii() and len(head) < 10):
+        raise InputError(f"{found} with HEAD {shortened(head)!r}; expected the ID of a word, or 0.")
     return [(columns[1], columns[3], int(head))]
 
 
@@ -84,7 +87,7 @@ def _sentence(rows: list[tuple[str, str, int]], name: str) -> Sentence:
     if heads.max() > len(rows):
         at = int(np.argmax(heads > len(rows)))
         raise InputError(
-            f"{name} has {len(rows)} words, but word {at + 1}, {rows[at][0]!r}, has HEAD "
-            f"{heads[at]}."
+            f"{name} has {len(rows)} words, but word {at + 1}, {shortened(rows[at][0])!r}, has "
+            f"HEAD {heads[at]}."
         )
     return Sentence([row[:2] for row in rows], heads)

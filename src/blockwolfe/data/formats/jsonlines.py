@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from blockwolfe.data.formats.base import Examples, Format, Source, check_any
+from blockwolfe.base.schema import Reader
+from blockwolfe.data.formats.base import (
+    Examples,
+    Format,
+    Places,
+    Source,
+    check_any,
+    check_length,
+    located,
+)
+from blockwolfe.data.formats.json_text import parse_json
 from blockwolfe.data.graphs import Graph
+from blockwolfe.data.text import shortened
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError
 
 __all__ = ["GraphLines", "JSONLines", "LabelSetLines", "plain_output"]
 
 
-_Placed = tuple[str, dict[str, Any]]  # where an object was found, and the object
+_Objects = tuple[Places, list[dict[str, Any]]]  # and where each was found
 
 
 class JSONLines(Format):
@@ -37,15 +49,23 @@ class JSONLines(Format):
     kept = ("names",)
     names: Any = None  # vocabulary of dict features; tasks on sequences have their own
 
+    def unpack(self, packed: dict[str, Any]) -> None:
+        """The vocabulary, where there is one."""
+        read = Reader(packed, "input")
+        self.names = None if read.given("names") is None else read.names("names")
+
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files, and number the features of single rows that are dicts."""
-        found = [pair for source in sources for pair in self._objects(source, labelled=True)]
-        rows = self._rows([item for _, item in found])
-        first = rows[0][0] if rows and rows[0] else None
+        files = [self._objects(source, labelled=True) for source in sources]
+        places = sum((places for places, _ in files), Places())
+        objects = [item for _, some in files for item in some]
+        rows = self._rows(objects)
+        first = next((row for some in rows if isinstance(some, list) for row in some if row), None)
         if isinstance(first, (dict, list)) and not _is_numbers(first):
-            made = TokenVectorizer(self.min_count).fit(rows)
+            with located(places):
+                made = TokenVectorizer(self.min_count).fit(rows)
             self.names = np.array(made.feature_names_)
-        return self._examples(found)
+        return self._examples(places, objects)
 
     def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
         """Rows of features that may have names, for each object."""
@@ -53,19 +73,28 @@ class JSONLines(Format):
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file."""
-        return self._examples(self._objects(source, labelled))
+        return self._examples(*self._objects(source, labelled))
 
-    def _examples(self, found: list[_Placed]) -> Examples:
-        places, objects = [place for place, _ in found], [item for _, item in found]
-        X = self._inputs(objects)
-        Y = [item.get(self._keys(item)[-1]) for item in objects]
+    def _examples(self, places: Places, objects: list[dict[str, Any]]) -> Examples:
+        with located(places):
+            X = self._inputs(objects)
+            Y = [self._output(item, i) for i, item in enumerate(objects)]
         has_all = all(y is not None for y in Y)
         return Examples(X, Y if has_all else None, objects, places)
 
     def _inputs(self, objects: list[dict[str, Any]]) -> Any:
-        if self.names is None:
-            return [self._input(item) for item in objects]
-        return np.concatenate([row.toarray() for row in self._numbered(objects)])
+        if self.names is not None:
+            return np.concatenate([row.toarray() for row in self._numbered(objects)])
+        X = [self._input(item) for item in objects]
+        return X if self.is_sequence or "x" in objects[0] else _table(X)
+
+    def _output(self, item: dict[str, Any], i: int) -> Any:
+        key = self._keys(item)[-1]
+        y = item.get(key)
+        if key == "label" and y is not None and not _is_label(y):
+            raise InputError(f"Y[{i}] is {shortened(repr(y))}; expected a string or an integer.")
+        check_length(y if isinstance(y, list) else [y], f"Y[{i}]")
+        return y
 
     def _numbered(self, objects: list[dict[str, Any]]) -> list[Any]:
         """Rows with the names of training, as sparse matrices."""
@@ -81,13 +110,13 @@ class JSONLines(Format):
     def _input(self, item: dict[str, Any]) -> Any:
         return item[self._keys(item)[0]]
 
-    def _objects(self, source: Source, labelled: bool) -> list[_Placed]:
-        found = []
+    def _objects(self, source: Source, labelled: bool) -> _Objects:
+        numbers, found = [], []
         for number, line in enumerate(source.lines(), start=1):
             if not line.strip():
                 continue
             try:
-                item = json.loads(line)
+                item = parse_json(line)
             except ValueError as error:
                 raise source.wrong_line(number, line, f"a JSON object ({error})") from error
             wanted = self._keys(item if isinstance(item, dict) else {})
@@ -95,9 +124,10 @@ class JSONLines(Format):
             if not isinstance(item, dict) or any(item.get(key) is None for key in needed):
                 keys = " and ".join(f'"{key}"' for key in needed)
                 raise source.wrong_line(number, line, f"a JSON object with {keys}")
-            found.append((source.place(number), item))
+            numbers.append(number)
+            found.append(item)
         check_any(found, source, "examples")
-        return found
+        return source.places(numbers), found
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The objects, with predictions in the place of outputs."""
@@ -150,22 +180,17 @@ class LabelSetLines(JSONLines):
     def _keys(self, item: dict[str, Any]) -> tuple[str, ...]:
         return "features", "labels"
 
-    def _examples(self, found: list[_Placed]) -> Examples:
-        read = super()._examples(found)
-        if read.Y is None:
-            return read
-        both = zip(read.Y, read.places or (), strict=True)
-        return replace(read, Y=[_label_set(labels, place) for labels, place in both])
-
-
-def _label_set(labels: Any, place: str) -> set[Any]:
-    is_list = isinstance(labels, list) and all(isinstance(k, (str, int, float)) for k in labels)
-    if not is_list:  # (a string would become a set of letters)
-        raise InputError(
-            f'{place} has "labels": {labels!r}; expected a list of labels, as in '
-            '["beach", "sunset"].'
-        )
-    return set(labels)
+    def _output(self, item: dict[str, Any], i: int) -> Any:
+        labels = item.get("labels")
+        if labels is None:
+            return None
+        if not isinstance(labels, list) or not all(map(_is_label, labels)):
+            raise InputError(  # (a string would become a set of letters)
+                f'Y[{i}] has "labels": {shortened(repr(labels))}; expected a list of labels, as in '
+                '["beach", "sunset"].'
+            )
+        check_length(labels, f"Y[{i}]")
+        return set(labels)
 
 
 def plain_output(output: Any) -> Any:
@@ -179,5 +204,25 @@ def plain_output(output: Any) -> Any:
     return output.tolist() if hasattr(output, "tolist") else output
 
 
+def _table(rows: list[Any]) -> np.ndarray:
+    """Lists of numbers, all of one length."""
+    for i, row in enumerate(rows):
+        if not _is_numbers(row) or len(row) != len(rows[0]):
+            wanted = f"{len(rows[0])} numbers" if i else "numbers, or a dict or list of names"
+            raise InputError(f"X[{i}] is {shortened(repr(row))}; expected a list of {wanted}.")
+    return np.array(rows, dtype=np.float64)
+
+
 def _is_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(v, (int, float)) for v in values)
+    return isinstance(values, list) and all(map(_is_number, values))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e300)
+
+
+def _is_label(value: Any) -> bool:
+    """What an array of labels can hold."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return isinstance(value, str) or (isinstance(value, float) and isfinite(value))

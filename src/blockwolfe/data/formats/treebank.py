@@ -38,7 +38,8 @@ class Treebank(Format):
         heads = [sentence.heads for sentence in sentences] if has_heads else None
         first = [k for k, line in enumerate(lines, 1) if line.partition("\t")[0] == "1"]
         tokens = [sentence.tokens for sentence in sentences]
-        return Examples(tokens, heads, lines, [source.place(k) for k in first])
+        raw = lines[:-1] if not lines[-1] else lines  # (what follows the last end of a line)
+        return Examples(tokens, heads, raw, source.places(first))
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The file as it was, with predicted heads."""
@@ -48,7 +49,8 @@ class Treebank(Format):
 
 
 def _is_word(line: str) -> bool:
-    return line.partition("\t")[0].isdecimal()
+    name = line.partition("\t")[0]
+    return name.isascii() and name.isdecimal()
 
 
 def _head(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.checks import check_integer
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.data.links import Links
 from blockwolfe.data.vectorizers.spelling import spelling
 from blockwolfe.data.vectorizers.word_pairs import DiceCounts, Translation, number_words, word_ids
@@ -18,6 +20,7 @@ from blockwolfe.errors import InputError
 
 __all__ = ["AlignmentVectorizer"]
 
+MOST_PAIRS = 10_000_000  # of common words that a model file may speak of
 _LONG_ENOUGH = 4  # letters of a word whose spelling says something
 
 
@@ -95,17 +98,21 @@ class AlignmentVectorizer(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> AlignmentVectorizer:
-        """The other way."""
-        made = cls(arrays["n_common"], arrays["n_iterations"])
+        """The other way, from a file that anybody may have written."""
+        read = Reader(arrays, "counts")
+        made = cls(read.integer("n_common"), read.integer("n_iterations"))
         made._source, made._target, *made._common = (
-            _numbered(arrays[name].tolist())
+            _numbered(read.names(name).tolist())
             for name in ("source", "target", "common_source", "common_target")
         )
-        made._dice = DiceCounts.from_arrays(arrays["dice"])
-        made._forward, made._backward = (
-            None if arrays[name] is None else Translation.from_arrays(arrays[name])
-            for name in ("forward", "backward")
-        )
+        if math.prod(map(len, made._common)) > MOST_PAIRS:
+            raise Misfit(f"counts has more than {MOST_PAIRS} pairs of common words.")
+        sizes = len(made._source), len(made._target)
+        made._dice = DiceCounts.from_arrays(read.inside("dice"), *sizes)
+        made._forward = made._backward = None
+        if read.given("forward") is not None:
+            made._forward = Translation.from_arrays(read.inside("forward"), *sizes)
+            made._backward = Translation.from_arrays(read.inside("backward"), *sizes[::-1])
         return made._named()
 
     def transform(self, X: Sequence[Any]) -> list[Links]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.ragged import offsets, starts
+from blockwolfe.base.schema import Reader, check_rows
 from blockwolfe.data.arcs import Arcs
 from blockwolfe.data.vectorizers.arc_features import (
     MOST_KEYS,
@@ -110,7 +111,12 @@ class ArcVectorizer(BaseEstimator):
         29
         """
         made = cls(prune=prune)
-        made.keys_, made.tags_, made.reach_ = keys, tags, reach
+        read = Reader({"keys": keys, "tags": tags, "reach": reach})
+        made.keys_, made.tags_ = read.array("keys", np.uint64, (None,)), read.labels("tags")
+        n_tags = len(tags)
+        # (arcs of the root and between neighbours are candidates, so that there is a tree)
+        made.reach_ = read.array("reach", np.int32, (n_tags + 1, n_tags + 1, 2), least=1)
+        check_rows(reach[n_tags] == _NO_LIMIT, "reach has a limit for arcs of the root")
         return made._with_table()
 
     def transform(self, X: Sequence[Any]) -> list[Arcs]:

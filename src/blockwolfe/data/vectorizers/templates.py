@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.ragged import offsets
+from blockwolfe.data.text import shortened
 from blockwolfe.errors import InputError, OptionError
 
 __all__ = ["CHUNK_TEMPLATE", "WORD_TEMPLATE", "TemplateFeatures", "parse_template"]
@@ -43,7 +44,9 @@ p[-2],p[-1]; p[-1],p[0]; p[0],p[1]; p[1],p[2]
 p[-2],p[-1],p[0]; p[-1],p[0],p[1]; p[0],p[1],p[2]"""
 
 _EDGE = "<edge>"
-_ITEM = re.compile(r"(w|p|c(\d+))\[([+-]?\d+)\](?:\.(raw|lower|shape|(?:prefix|suffix)[1-9]))?")
+_ITEM = re.compile(  # (three digits: places and columns beyond are mistakes, and cost memory)
+    r"(w|p|c([0-9]{1,3}))\[([+-]?[0-9]{1,3})\](?:\.(raw|lower|shape|(?:prefix|suffix)[1-9]))?"
+)
 _PRIME, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
@@ -233,7 +236,8 @@ class _Seen:
         for item in template:
             symbols = self.symbols[item.column, item.form]
             code = self.codes[item.column, item.form][self.centre[tokens] + item.offset]
-            parts.append([symbols[c] for c in code])
+            # for readers only, and in an array each takes as much as the longest
+            parts.append([shortened(symbols[c]) for c in code])
         return [f"{head}={'|'.join(seen)}" for seen in zip(*parts, strict=True)]
 
 

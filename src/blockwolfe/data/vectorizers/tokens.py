@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -105,11 +106,19 @@ def _flat_token(token: Any, where: str) -> dict[str, Any]:
     )
 
 
+def _as_float(value: Any) -> float:
+    """A number; one that is too large becomes infinite, which is refused with its place later."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _fold(name: str, value: Any, where: str, flat: dict[str, Any]) -> None:
     if isinstance(value, str):
         flat[f"{name}:{value}"] = 1.0
     elif isinstance(value, (numbers.Real, np.bool_)):
-        flat[name] = float(value)
+        flat[name] = _as_float(value)
     elif isinstance(value, Mapping):
         for inner, inner_value in value.items():
             _fold(f"{name}:{inner}", inner_value, where, flat)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Reader, check_rows
 
 __all__ = ["DiceCounts", "Translation", "number_words", "word_ids"]
 
@@ -33,6 +34,14 @@ class _Pairs(NamedTuple):
 
     indptr: np.ndarray
     indices: np.ndarray
+
+
+def _pairs_in(read: Reader, n_rows: int, n_columns: int) -> _Pairs:
+    """Pairs from a file, within so many rows and columns."""
+    indices = read.array("indices", np.int64, (None,), least=0, most=n_columns - 1)
+    indptr = read.array("indptr", np.int64, (n_rows + 1,), least=0, most=len(indices))
+    check_rows(np.diff(indptr) >= 0, "indptr falls")
+    return _Pairs(indptr, indices)
 
 
 @jit
@@ -105,12 +114,14 @@ class DiceCounts:
         return seen | self._pairs._asdict()
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> DiceCounts:
-        """The other way."""
+    def from_arrays(cls, read: Reader, n_source: int, n_target: int) -> DiceCounts:
+        """The other way, from a file that anybody may have written."""
         made = cls.__new__(cls)
-        made.n_source, made.n_target = arrays["n_source"], arrays["n_target"]
-        made._pairs = _Pairs(arrays["indptr"], arrays["indices"])
-        made._counts = arrays["counts"]
+        made.n_source = read.array("n_source", np.float64, (n_source + 1,), least=0.0)
+        made.n_target = read.array("n_target", np.float64, (n_target + 1,), least=0.0)
+        made._pairs = _pairs_in(read, n_source + 1, n_target + 1)
+        n_pairs = len(made._pairs.indices)
+        made._counts = read.array("counts", np.float64, (n_pairs,), least=0.0)
         return made
 
     def dice(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -177,11 +188,13 @@ class Translation:
         return {"none": self._none, "probability": self._probability, **self._pairs._asdict()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> Translation:
-        """The other way."""
+    def from_arrays(cls, read: Reader, n_source: int, n_target: int) -> Translation:
+        """The other way, from a file that anybody may have written."""
         made = cls.__new__(cls)
-        made._none, made._probability = int(arrays["none"]), arrays["probability"]
-        made._pairs = _Pairs(arrays["indptr"], arrays["indices"])
+        made._none = read.integer("none", n_source + 1, n_source + 1)
+        made._pairs = _pairs_in(read, n_source + 2, n_target + 1)
+        n_pairs = len(made._pairs.indices)
+        made._probability = read.array("probability", np.float64, (n_pairs,), least=0.0)
         return made
 
     def _runs(self, left: list[np.ndarray], right: list[np.ndarray]) -> Any:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
-from blockwolfe.base.seeds import plain_state
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.errors import OptionError
@@ -157,8 +158,7 @@ class BlockEngine(DualEngine):
         blocks, point = self.blocks, self.point
         most = (blocks.corner_size, blocks.part_size, point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
-            size = blocks.corner_size.copy()
-            most = (size, size, size)
+            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
         sizes = (blocks.weight, *most, blocks.column_norm)
         seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
@@ -294,13 +294,22 @@ class BlockEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._draws = Draws(saved["draws_block"], saved["draws_uniform"])
-        self._done, self._source = int(saved["done"]), int(saved["source"])
-        self._is_open = bool(saved["is_open"])
-        self._hit_floor, self._n_draws = float(saved["hit_floor"]), int(saved["n_draws"])
-        self._planes.restore(saved["planes"])
-        self.rng.bit_generator.state = saved["rng"]
-        self.method = replace(self.method, batch_size=saved["batch_size"])
+        read = Reader(saved)
+        least, most = -1 if len(self.ledger.notes.tree) else 0, self.n_blocks - 1
+        block = read.array("draws_block", np.int64, (None,), least=least, most=most)
+        uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
+        self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
+        self._is_open = read.flag("is_open")
+        if self._is_open != (self._done < len(block)):
+            raise Misfit("is_open is not whether there are draws left.")
+        last = FROM_STOCK if self.point.keeps_corners else FROM_ORACLE
+        self._source = read.integer("source", most=last)
+        self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")
+        self._planes.restore(read.given("planes"))
+        restore_state(self.rng, read.given("rng"))
+        size = read.given("batch_size")
+        size = None if size is None else read.integer("batch_size", least=1)
+        self.method = replace(self.method, batch_size=size)
 
 
 def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.results.result import Counts
@@ -44,7 +47,7 @@ class Planes:
             self._gain = self._work = 0.0
         self._gain += gain
         self._work += work
-        self._last_rate, self._was_stock = gain / work, is_stock
+        self._last_rate, self._was_stock = gain / work if work > 0.0 else 0.0, is_stock
 
     def prefers_stock(self) -> bool:
         """Whether the next pass should make do with stored corners."""
@@ -57,8 +60,14 @@ class Planes:
         rates = [self._gain, self._work, self._last_rate, float(self._was_stock)]
         return [*rates, *(float(value) for value in self._before)]
 
-    def restore(self, saved: list[float]) -> None:
+    def restore(self, saved: Any) -> None:
         """Go on as before `to_save`."""
-        self._gain, self._work, self._last_rate = saved[:3]
-        self._was_stock = bool(saved[3])
-        self._before = (saved[4], int(saved[5]), int(saved[6]))
+        names = ("gain", "work", "last_rate", "was_stock", "dual", "visits", "calls")
+        if not isinstance(saved, list) or len(saved) != len(names):
+            raise Misfit(f"planes is no list of {len(names)} numbers.")
+        read = Reader(dict(zip(names, saved, strict=True)), "planes")
+        self._gain, self._last_rate = read.number("gain"), read.number("last_rate")
+        self._work = read.number("work", least=0.0)
+        self._was_stock = bool(read.number("was_stock"))
+        visits, calls = (int(read.number(name, 0.0, MOST_INTEGER)) for name in names[-2:])
+        self._before = (read.number("dual"), visits, calls)

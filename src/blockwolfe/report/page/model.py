@@ -28,7 +28,7 @@ from blockwolfe.report.page.curves import AXES, convergence_figures, lambda_figu
 from blockwolfe.report.page.errors import error_section
 from blockwolfe.report.page.page import Page, facts, named_table, scrolling
 from blockwolfe.report.page.words import certificate_text, run_facts
-from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
+from blockwolfe.tasks.reading.inputs import count, n_examples, positional, taken
 
 __all__ = ["write_report"]
 
@@ -87,8 +87,9 @@ def _pair(name: str, given: Any) -> Any:
         raise InputError(f"{name} must be a pair (X, Y), or (X, Y, shown).")
     X, Y, shown = (*given, given[0])[:3]
     n = n_examples(X, Y)
-    if len(given) == 3 and len(shown) != n:
-        raise InputError(f"{name}: X has {n} examples and shown has {len(shown)}.")
+    n_shown = count(shown, f"{name}: shown")
+    if n_shown != n:
+        raise InputError(f"{name}: X has {n} examples and shown has {n_shown}.")
     return X, Y, shown
 
 

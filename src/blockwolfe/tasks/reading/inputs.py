@@ -200,13 +200,10 @@ def sequence_tokens(
             f"X[{i}]{what} has {rows[i].shape[1]} features and X[0]{what} has {rows[0].shape[1]}; "
             f"expected the same number for every {unit}."
         )
-    if all(sp.issparse(row) for row in rows):
-        matrix = _stack_sparse(rows, what)
+    if any(sp.issparse(row) for row in rows):  # (a dense copy of a sparse row may be huge)
+        matrix = _stack_sparse([sp.csr_array(row) for row in rows], what)
     else:
-        for i, row in enumerate(rows):
-            check_sparse(row, f"X[{i}]{what}")
-        dense = [row.astype(np.float64).toarray() if sp.issparse(row) else row for row in rows]
-        matrix = sp.csr_array(np.concatenate(dense).astype(np.float64, copy=False))
+        matrix = sp.csr_array(np.concatenate(rows).astype(np.float64, copy=False))
     length = np.array([row.shape[0] for row in rows], dtype=np.int64)
     return tokens_of(matrix, length, unit), matrix.shape[1]
 
@@ -222,18 +219,22 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
     values = matrix.data.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
         entry = int(np.flatnonzero(~np.isfinite(values))[0])
-        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        i = int(np.searchsorted(offset, row, side="right")) - 1
+        i, row = _place_of(entry, matrix, offset)
         raise InputError(
-            f"X[{i}] has {values[entry]} at {unit} {row - offset[i]}, feature "
+            f"X[{i}] has {values[entry]} at {unit} {row}, feature "
             f"{matrix.indices[entry]}; NaN and infinite features cannot be trained on. "
             "Impute or drop them, for example with sklearn.impute.SimpleImputer."
         )
     largest = float(np.abs(values).max()) if len(values) else 0.0
     if largest > LARGEST_FEATURE:
+        i, _ = _place_of(int(np.abs(values).argmax()), matrix, offset)
         raise InputError(
-            f"X has a feature of size {largest:.3g}; above {LARGEST_FEATURE:.0e} scores overflow. "
-            "Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
+            f"X[{i}] has a feature of size {largest:.3g}; above {LARGEST_FEATURE:.0e} scores "
+            "overflow. Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
+        )
+    if matrix.shape[1] > np.iinfo(np.int32).max:
+        raise InputError(
+            f"X has {matrix.shape[1]} columns; expected at most {np.iinfo(np.int32).max}."
         )
     return Tokens(
         _plain(matrix.indptr, np.int64),
@@ -241,6 +242,13 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
         _plain(values, np.float64),
         offset,
     )
+
+
+def _place_of(entry: int, matrix: Any, offset: np.ndarray) -> tuple[int, int]:
+    """The example of a stored value, and its row there."""
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    i = int(np.searchsorted(offset, row, side="right")) - 1
+    return i, row - int(offset[i])
 
 
 def _plain(array: np.ndarray, dtype: Any) -> np.ndarray:
@@ -293,9 +301,13 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
             "sklearn.feature_extraction.DictVectorizer, for example in a pipeline."
         )
     check_sparse(X)
-    table = check_array(
-        X, accept_sparse="csr", dtype=np.float64, input_name="X", estimator="StructuredSVM"
-    )
+    named: dict[str, Any] = {"input_name": "X", "estimator": "StructuredSVM"}
+    try:  # (what is not finite is told with its place below)
+        table = check_array(
+            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **named
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from error
     matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the user's matrix stays as it is

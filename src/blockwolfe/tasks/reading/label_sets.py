@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError
 from blockwolfe.tasks.losses import class_weights
 from blockwolfe.tasks.reading.inputs import positional
@@ -79,6 +80,10 @@ def _members(y: Any, i: int) -> set[Any]:
 
 def _table(Y: Any) -> np.ndarray:
     rows = [y.toarray().ravel() if sp.issparse(y) else y for y in Y] if isinstance(Y, list) else Y
+    if sp.issparse(Y):
+        n, n_labels = Y.shape
+        what = f"a table of {n:,} examples and {n_labels:,} labels"
+        check_memory(8 * n * n_labels, what, "Use fewer labels: drop those that are rare.")
     try:
         table = Y.toarray() if sp.issparse(Y) else np.asarray(rows)
     except ValueError as error:

@@ -78,6 +78,8 @@ def _one_sequence(y: Any, i: int) -> np.ndarray:
         array = np.zeros((0, 0))
     if array.dtype.kind == "O" and all(isinstance(label, str) for label in y):
         array = array.astype(str)
+    if array.dtype == np.uint64:  # (which together with other integers numpy makes floats of)
+        array = array.astype(object if array.max() > np.iinfo(np.int64).max else np.int64)
     # numpy turns a mixture such as ["a", 1] into strings without a word
     is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
     if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:

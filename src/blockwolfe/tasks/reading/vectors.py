@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from blockwolfe.errors import InputError
 
-__all__ = ["check_protocol", "dense_features", "fitted_clone", "sparse_features"]
+__all__ = ["called", "check_protocol", "dense_features", "fitted_clone", "sparse_features"]
 
 METHODS = ("features", "loss", "decode", "augmented_decode")
 
@@ -27,6 +27,15 @@ def check_protocol(task: Any) -> None:
             f"task {type(task).__name__} lacks {', '.join(missing)}; a task has the four methods "
             f"{', '.join(METHODS)}. See help(blockwolfe.tasks.Task)."
         )
+
+
+def called(task: Any, method: str, i: int, *args: Any) -> Any:
+    """What a method of a user's task returns; an exception in it says for which example."""
+    try:
+        return getattr(task, method)(*args)
+    except Exception as error:
+        error.add_note(f"It was raised by {type(task).__name__}.{method}() for example {i}.")
+        raise
 
 
 def fitted_clone(task: Any, X: Any, Y: Any) -> Any:
@@ -73,13 +82,14 @@ def sparse_features(phi: Any, what: str) -> tuple[np.ndarray, np.ndarray, int | 
 
 def dense_features(task: Any, x: Any, y: Any, i: int, expected: int | None = None) -> np.ndarray:
     """phi(x, y) of example i as a dense vector, of the `expected` length if there is one."""
-    index, value, size = sparse_features(task.features(x, y), f"features() for example {i}")
+    phi = called(task, "features", i, x, y)
+    index, value, size = sparse_features(phi, f"features() for example {i}")
     length = task.n_features if size is None else size
     if expected is not None and length != expected:
         raise InputError(
             f"features() for example {i} has length {length} for {y!r} and {expected} for others; "
             "expected one length for all."
         )
-    phi = np.zeros(length)
-    phi[index] = value
-    return phi
+    dense = np.zeros(length)
+    dense[index] = value
+    return dense

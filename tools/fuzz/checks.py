@@ -1,0 +1,210 @@
+"""What a run of the package promises, against what the judge knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import blockwolfe as bw
+from tools.fuzz.common import note, require
+from tools.fuzz.drawing.listed import Drawn, Real
+from tools.fuzz.judge import Judge
+
+__all__ = ["Checks"]
+
+# Rounding errors are allowed to be so many times the resolution that a certificate states.
+ROUNDINGS = 8.0
+TIMES = {"seconds", "oracle_seconds"}  # columns of a trace that no two runs have alike
+
+
+class Checks:
+    """Promises about one problem; each method raises `Violation` where one is broken."""
+
+    def __init__(self, problem: Any, judge: Judge, drawn: Drawn) -> None:
+        self.problem, self.judge, self.drawn = problem, judge, drawn
+
+    # -- one result --------------------------------------------------------------------------
+
+    def result(self, result: Any, lam: float, tol: float) -> None:
+        """Everything that a result claims."""
+        certificate, status = result.certificate, result.status.name
+        note(status=status)
+        self._certificate(certificate, result.w, lam)
+        is_done = certificate.valid and certificate.gap <= tol
+        require(is_done or status != "CERTIFIED", f"CERTIFIED with {certificate!r} and tol {tol:g}")
+        require(
+            status != "STALLED" or not is_done,
+            f"STALLED, but {certificate!r} is within tol {tol:g}",
+        )
+        lower, upper = self.judge.lower, self.judge.upper
+        is_inside = bool(((lower <= result.w) & (result.w <= upper)).all())
+        require(is_inside, "w is outside of its bounds")
+        if result.state is not None:
+            self._state(result.state, certificate, result.w, lam)
+        self._trace(result, certificate)
+
+    def _certificate(self, certificate: Any, w: np.ndarray, lam: float) -> None:
+        valid = certificate.valid
+        if not np.isfinite(certificate.primal):
+            require(not valid, f"valid, but not finite: {certificate!r}")
+            return
+        slip = self._slip(certificate)
+        if not self.drawn.is_exact and not self.drawn.has_bounds:
+            require(
+                not valid, f"valid, but its oracle is neither exact nor bounded: {certificate!r}"
+            )
+            return
+        true = self.judge.primal(w, lam)
+        require(
+            certificate.primal >= true - slip or not valid,
+            f"primal {certificate.primal!r} is below P(w) = {true!r} by "
+            f"{true - certificate.primal:.3g}, resolution {certificate.resolution:.3g}",
+        )
+        slack = 0.0 if certificate.exact or np.isnan(certificate.slack) else certificate.slack
+        require(
+            certificate.primal - slack <= true + slip,
+            f"primal {certificate.primal!r} less slack {slack:g} is above P(w) = {true!r} by "
+            f"{certificate.primal - slack - true:.3g}, resolution {certificate.resolution:.3g}",
+        )
+        if not np.isnan(certificate.dual):
+            self._gap(certificate, lam, slip)
+
+    def _gap(self, certificate: Any, lam: float, slip: float) -> None:
+        best = self.judge.optimum(lam)
+        note(details={"optimum": [best.low, best.high]})
+        require(
+            certificate.dual <= best.high + slip,
+            f"dual {certificate.dual!r} is above the optimum, which is at most {best.high!r}, by "
+            f"{certificate.dual - best.high:.3g}, resolution {certificate.resolution:.3g}",
+        )
+        require(
+            certificate.primal >= best.low - slip or not certificate.valid,
+            f"primal {certificate.primal!r} is below the optimum, which is at least {best.low!r}, "
+            f"by {best.low - certificate.primal:.3g}, resolution {certificate.resolution:.3g}",
+        )
+        difference = max(certificate.primal - certificate.dual, 0.0)
+        is_difference = abs(certificate.gap - difference) <= slip
+        require(
+            is_difference or not certificate.valid, f"gap is not primal - dual: {certificate!r}"
+        )
+        summed = float(np.sum(certificate.block_gaps))
+        require(
+            abs(summed - (certificate.primal - certificate.dual)) <= slip,
+            f"block gaps sum to {summed!r}, primal - dual is "
+            f"{certificate.primal - certificate.dual!r}, resolution {certificate.resolution:.3g}",
+        )
+
+    def _slip(self, certificate: Any) -> float:
+        """What rounding may do, by the certificate's own account."""
+        size = max(abs(certificate.primal), abs(np.nan_to_num(certificate.dual)), 1e-300)
+        return float(ROUNDINGS * (certificate.resolution + np.finfo(float).eps * size))
+
+    def _state(self, state: Any, certificate: Any, w: np.ndarray, lam: float) -> None:
+        slip = self._slip(certificate)
+        v = np.asarray(state.v, dtype=Real)
+        at = np.clip(v / Real(lam), self.judge.lower, self.judge.upper).astype(float)
+        off = float(np.abs(at - w).max())
+        require(
+            off <= 1e-15 * max(1e-300, float(np.abs(w).max())), f"w is not clip(v/lam): {off:g}"
+        )
+        if np.isfinite(certificate.dual):
+            dual = self.judge.dual(state.v, float(np.sum(state.ell)), lam)
+            require(
+                abs(dual - certificate.dual) <= slip,
+                f"dual {certificate.dual!r} is not D of the state, {dual!r}, resolution "
+                f"{certificate.resolution:.3g}",
+            )
+
+    def _trace(self, result: Any, certificate: Any) -> None:
+        trace = result.trace
+        require(len(trace) > 0, "the trace is empty")
+        known = [row for row in trace if row.primal == row.primal]
+        if certificate.primal == certificate.primal and known:
+            require(known[-1].primal == certificate.primal, "the trace ends with another primal")
+        if result.method.is_monotone:
+            dual = trace["dual"][np.isfinite(trace["dual"])]
+            fall = float(np.max(-np.diff(dual), initial=0.0))
+            slip = self._slip(certificate) if np.isfinite(certificate.primal) else np.inf
+            slip += self._slip_of_steps(result.lam)
+            require(fall <= slip, f"the dual falls by {fall:.3g}, resolution {slip:.3g}")
+
+    def _slip_of_steps(self, lam: float) -> float:
+        """What rounding may do to |v|^2 / (2 lam), v being a sum of features that may cancel."""
+        size = max(float(np.abs(block.phi).max()) for block in self.judge.blocks)
+        return float(64 * np.finfo(float).eps * size**2 * self.judge.n_features / lam)
+
+    # -- beside the result -----------------------------------------------------------------------
+
+    def predictions(self, w: np.ndarray) -> None:
+        """What is predicted at w is as good as the best output there is."""
+        if not self.drawn.is_exact:
+            return
+        task, X = self.problem.task, self.problem.X
+        outputs = task.predict(X, w) if hasattr(task, "predict") else [task.decode(x, w) for x in X]
+        require(len(outputs) == len(self.judge.blocks), "as many predictions as inputs")
+        for i, (y, block) in enumerate(zip(outputs, self.judge.blocks, strict=True)):
+            key = self.drawn.key(y)
+            require(key in block.keys, f"prediction {i} is no output: {key!r}")
+            scores = block.phi @ np.asarray(w, dtype=Real)
+            terms = np.abs(block.phi) @ np.abs(np.asarray(w, dtype=Real))
+            lost = float(scores.max() - scores[block.keys.index(key)])
+            require(
+                lost <= 64 * np.finfo(float).eps * float(terms.max()) + 1e-300,
+                f"prediction {i} scores {lost:.3g} less than the best",
+            )
+
+    def certify(self, result: Any, lam: float) -> None:
+        """An independent certificate of the same state says the same."""
+        again, said = bw.certify(self.problem, result.state, lam), result.certificate
+        if not np.isfinite(said.primal):
+            return
+        slip = self._slip(said)
+        for name in ("primal", "dual", "gap"):
+            off = abs(getattr(again, name) - getattr(said, name))
+            require(off <= slip, f"certify: {name} differs by {off:.3g}, resolution {slip:.3g}")
+        require(again.valid or not said.valid, "certify: not valid, but the run's certificate is")
+
+    def stalled(self, result: Any, again: Any) -> None:
+        """A run that has stalled does not get there when it is called again."""
+        require(
+            again.status.name != "CERTIFIED",
+            f"STALLED at gap {result.certificate.gap:.3g}, but CERTIFIED at "
+            f"{again.certificate.gap:.3g} when called again",
+        )
+
+    def no_worse(self, before: Any, after: Any) -> None:
+        """A run that goes on does not lose dual, if its method never does."""
+        is_known = np.isfinite(before.certificate.dual) and np.isfinite(after.certificate.dual)
+        if not is_known or not before.method.is_monotone:
+            return
+        lost = before.certificate.dual - after.certificate.dual
+        slip = self._slip(before.certificate) + self._slip_of_steps(before.lam)
+        require(lost <= slip, f"going on loses {lost:.3g} of the dual, resolution {slip:.3g}")
+
+    def same(self, one: Any, other: Any) -> None:
+        """Two runs are the same to the bit, apart from their seconds."""
+        require(one.status is other.status, f"the same seed ends {one.status}, then {other.status}")
+        require(np.array_equal(one.w, other.w), "the same seed gives another w")
+        columns, others = one.trace.to_dict(), other.trace.to_dict()
+        for name in columns.keys() - TIMES:
+            is_float = columns[name].dtype.kind == "f"
+            is_same = np.array_equal(columns[name], others[name], equal_nan=is_float)
+            require(is_same, f"the same seed gives another column {name!r}")
+
+    def path(self, path: Any, eps: float, rng: np.random.Generator) -> None:
+        """At any lambda that it covers, w is within eps of the optimum."""
+        if not len(path) or (not self.drawn.is_exact and not self.drawn.has_bounds):
+            return
+        low = max(path.lam_min, 1e-6 * path.breakpoints[-1].lam)
+        high = path.lam_max * (2.0 if path.start is not None else 1.0)
+        for lam in np.exp(rng.uniform(np.log(low), np.log(high), size=2)).clip(low, high).tolist():
+            w = path.coef(lam)
+            is_inside = bool(((self.judge.lower <= w) & (w <= self.judge.upper)).all())
+            require(is_inside, "w of the path is outside of its bounds")
+            best, primal = self.judge.optimum(lam), self.judge.primal(w, lam)
+            worse = primal - best.high
+            require(
+                worse <= eps * (1 + 1e-9),
+                f"the path's w at lam {lam:.6g} is {worse:.6g} above the optimum, eps is {eps:.6g}",
+            )

@@ -1,0 +1,87 @@
+"""A generator for every registered task; a task without one is an error, not an omission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+import blockwolfe as bw
+from blockwolfe.tasks.registry import known_tasks, task_named
+from tools.fuzz.drawing import labellings, links, poses, segments, selections
+from tools.fuzz.drawing.listed import Block, Drawn
+from tools.fuzz.drawing.own import KINDS, own
+
+__all__ = ["GENERATORS", "check_generators", "draw_problem"]
+
+Generator = Callable[[np.random.Generator], Drawn]
+
+
+def slack_rescaling(rng: np.random.Generator) -> Drawn:
+    """Any task that can list its outputs, with the other hinge."""
+    inner = GENERATORS[str(rng.choice([name for name in GENERATORS if name in LISTED]))](rng)
+
+    def blocks(fitted: object) -> list[Block]:
+        return [replace(block, is_slack=True) for block in inner.blocks(fitted.task_)]  # type: ignore[attr-defined]
+
+    def own_bounds(fitted: object) -> list[tuple[slice, float, float]]:
+        return inner.own_bounds(fitted.task_)  # type: ignore[attr-defined]
+
+    task = bw.tasks.SlackRescaling(inner.task)
+    return replace(inner, task=task, blocks=blocks, own_bounds=own_bounds)
+
+
+GENERATORS: dict[str, Generator] = {
+    "Chain": labellings.chain,
+    "Cut": labellings.cut,
+    "Matching": links.matching,
+    "Multiclass": labellings.multiclass,
+    "Multilabel": selections.multilabel,
+    "PairwiseGraph": labellings.pairwise_graph,
+    "Pose": poses.pose,
+    "Program": selections.program,
+    "Segments": segments.segments,
+    "SlackRescaling": slack_rescaling,
+    "SpanningTree": links.spanning_tree,
+    "Tree": labellings.tree,
+}
+# What slack rescaling is drawn over, and how often slower tasks are drawn.
+LISTED = {
+    "Chain",
+    "Cut",
+    "Matching",
+    "Multiclass",
+    "Multilabel",
+    "Segments",
+    "SpanningTree",
+    "Tree",
+}
+SHARE = {"Program": 0.3, "Pose": 0.5, "SlackRescaling": 0.6}
+OWN_SHARE = 0.15
+
+
+def check_generators() -> None:
+    """Refuse to run where a task of the package is registered that no generator draws."""
+    own_tasks = {n for n in known_tasks() if task_named(n).__module__.startswith("blockwolfe.")}
+    missing = own_tasks - set(GENERATORS)
+    if missing:
+        raise LookupError(
+            f"no generator draws {', '.join(sorted(missing))}: write one in tools/fuzz/drawing "
+            "(its features, loss and outputs, from its documentation and not from its code), and "
+            "name it in GENERATORS of tools/fuzz/drawing/tasks.py."
+        )
+
+
+def draw_problem(rng: np.random.Generator) -> Drawn:
+    """A task with data."""
+    names = list(GENERATORS)
+    share = np.array([SHARE.get(name, 1.0) for name in names])
+    name = str(rng.choice(names, p=share / share.sum()))
+    drawn = GENERATORS[name](rng)
+    if name in LISTED and rng.random() < OWN_SHARE:
+        kind = str(rng.choice(KINDS))
+        fit = lambda d: bw.Problem(d.task, d.X, d.Y).task  # noqa: E731
+        own_drawn = own(rng, drawn, kind, fit)
+        return replace(own_drawn, words={"task": f"own ({kind})"})
+    return replace(drawn, words={"task": name})
