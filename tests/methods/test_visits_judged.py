@@ -108,3 +108,18 @@ def test_a_task_may_look_at_w_and_not_change_it():
     problem = bw.Problem(Writing(task.costs, task.n_features), list(X), list(Y))
     with pytest.raises(ValueError, match="read-only"):
         bw.solve(problem, LAM)
+
+
+def test_without_a_gap_to_compare_with_the_oracle_is_called():
+    """A threshold of zero would let rounding noise pass for a hit, for ever."""
+    task, X, Y = enumerated_data()
+    problem = bw.Problem(task, list(X), list(Y))
+    engine = engine_of(problem, bw.BCFW(bw.Cyclic(), bw.Pairwise(), bw.Cache()), LAM)
+    for _ in range(4):
+        engine.advance(5, lambda: True)
+    engine.ledger.put(gap=np.zeros(5))
+    engine.ledger.total_gap = 0.0
+    before = engine.counts
+    engine.advance(5, lambda: True)
+    assert engine.counts.oracle_calls == before.oracle_calls + 5
+    assert engine.counts.cache_hits == before.cache_hits

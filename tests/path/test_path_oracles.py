@@ -22,6 +22,14 @@ class Loose(Labels):
         return int(close[np.argmin(scores[close])]), float(scores.max())
 
 
+class Above(Loose):
+    """Its bound is never tight."""
+
+    def augmented_decode_bound(self, x, y, w):
+        found, upper = super().augmented_decode_bound(x, y, w)
+        return found, upper + 0.01
+
+
 class Inexact(Labels):
     exact = False
 
@@ -59,8 +67,19 @@ def test_gaps_with_the_slack_of_bounds():
         assert certificate.gap == pytest.approx(path.gap(lam), abs=1e-9)
         assert honest.primal(path.coef(lam), lam) <= certificate.primal + 1e-9
     assert slack > 1e-3  # (or nothing was tested)
+
+
+def test_the_beginning_of_a_path_needs_the_largest_losses():
+    """Above it the weights have a closed form, if the bounds at w = 0 prove that they were found."""
+    honest, found = problem_of(Labels), []
+    for kind in (Loose, Above):
+        found.append(bw.solve_path(problem_of(kind), 0.1, 0.3, METHOD, random_state=0))
+        assert found[-1].status is bw.Status.CERTIFIED
+    lam = 2.0 * found[0].lam_max
+    optimum = bw.solve(honest, lam, tol=1e-9, random_state=0).certificate.dual
+    assert honest.primal(found[0].coef(lam), lam) <= optimum + 0.1
     with pytest.raises(bw.OptionError, match="above the beginning"):
-        path.coef(2.0 * path.lam_max)  # the closed form needs the outputs of largest loss
+        found[1].coef(2.0 * found[1].lam_max)
 
 
 def test_an_inexact_oracle_certifies_no_breakpoint():

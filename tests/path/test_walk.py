@@ -6,7 +6,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.path.weights import Weights
-from dense import enumerated_data
+from dense import Dense, enumerated_data
 
 EPS, LAM_MIN = 0.1, 0.02
 METHODS = ["bcfw", "fw", "bcfw+gap+pairwise+cache"]
@@ -85,6 +85,19 @@ def test_above_the_first_breakpoint():
         assert path.gap(lam) == pytest.approx(path.kappa * EPS / factor)
         np.testing.assert_allclose(path.coef(lam), path.start / lam)
         assert certificate.primal == pytest.approx(problem.primal(path.coef(lam), lam), rel=1e-9)
+
+
+def test_the_first_breakpoint_is_the_closed_form():
+    """lam_inf = (|psibar|^2 + theta) / (kappa eps), both terms there."""
+    problem = problem_of()
+    dense = Dense(problem, 1.0, bw.BCFW())
+    worst = [int(np.argmax(loss)) for loss in dense.loss]
+    pairs = list(zip(dense.weight, dense.psi, worst, strict=True))
+    psibar = sum(weight * psi[y] for weight, psi, y in pairs)
+    theta = sum(weight * (-psi @ psibar).max() for weight, psi, _ in pairs)
+    path = bw.solve_path(problem, EPS, LAM_MIN, "bcfw", random_state=0, max_passes=2)
+    assert theta > 0.1 * psibar @ psibar
+    assert path.lam_max == pytest.approx((psibar @ psibar + theta) / (0.9 * EPS), rel=1e-7)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -69,10 +69,11 @@ def test_oracle_worse_than_truth_is_refused_before_any_work():
 
 
 class Forgetful(PlainTask):
-    """Wrong on purpose, but never worse than the truth: forgets the loss."""
+    """Wrong on purpose, but never worse than the truth: forgets the loss of the last examples."""
 
     def augmented_decode(self, x, y, w):
-        return self.decode(x, w)
+        is_last = any(np.array_equal(x, other) for other in multiclass_data()[0][-4:])
+        return self.decode(x, w) if is_last else super().augmented_decode(x, y, w)
 
 
 def test_inexact_oracle_is_never_called_certified():

@@ -9,6 +9,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.problem import certificate, rounding
 from blockwolfe.problem.certificate import Certificate, sweep
+from blockwolfe.problem.rounding import resolution
 from blockwolfe.problem.state import initial_state
 from plain_tasks import Labels
 
@@ -26,11 +27,11 @@ def large(rows, size, kind):
     return size * (rows - rows.mean(axis=0))
 
 
-def chains(seed, size, kind, n=3, length=3, constant=False):
+def chains(seed, size, kind, n=3, length=3):
     rng = np.random.default_rng(seed)
     X = [large(rng.normal(size=(length, 2)), size, kind) for _ in range(n)]
-    Y = [rng.integers(0, N_LABELS, size=1 if constant else length) for _ in range(n)]
-    return bw.Problem(bw.tasks.Chain(N_LABELS), X, [np.resize(y, length) for y in Y])
+    Y = [rng.integers(0, N_LABELS, size=length) for _ in range(n)]
+    return bw.Problem(bw.tasks.Chain(N_LABELS), X, Y)
 
 
 def multiclass(seed, size, kind, n=8):
@@ -120,11 +121,20 @@ def test_resolution_is_above_the_error(make, kind, size):
             assert found.resolution <= 1e-12
 
 
-def test_valid_outputs_are_not_refused_where_features_cancel():
-    """Constant labels on features that sum to zero: scores of 1e8 add up to nothing."""
+@pytest.mark.parametrize("size", [1e8, 1e10])
+def test_valid_outputs_are_not_refused_where_features_cancel(size):
+    """Constant labels on features that sum to zero: scores of 1e8 add up to nothing.
+
+    The oracle finds the truth, and its score is summed in another order than the truth's own.
+    """
     for seed in range(40):
-        problem = chains(seed, 1e8, "sums", length=4, constant=True)
-        w = np.random.default_rng(seed).normal(size=problem.n_features)
+        rng = np.random.default_rng(seed)
+        X = [large(rng.normal(size=(6, 2)), size, "sums") for _ in range(3)]
+        problem = bw.Problem(bw.tasks.Chain(N_LABELS), X, 3 * [6 * [0]])
+        groups, w = problem.task.groups, np.zeros(problem.n_features)
+        w[groups["emission"]] = np.repeat(rng.normal(size=2), N_LABELS)
+        w[groups["bias"]] = [0.5, 0.0, 0.0]
+        w[groups["transition"]] = 0.1 * rng.normal(size=N_LABELS**2)
         assert problem.primal(w, LAM) > 0.0
 
 
@@ -204,3 +214,11 @@ def test_the_allowance_is_relative_to_the_terms():
     one, two = (sweep(blocks, store, s * w, *blocks.own()).magnitude for s in (1e6, 2e6))
     assert (one > 1e6).all()
     np.testing.assert_allclose(two, 2.0 * one, rtol=1e-5)
+
+
+def test_a_dual_point_that_is_all_noise_is_told_so():
+    """v cancels to zero out of terms of 1e9: what is left of it counts squared, over lam."""
+    one, nothing = np.ones(1), np.zeros(1)
+    for lam in (1.0, 1e-6):
+        found = resolution(one, nothing, 1e9 * one, nothing, 0.0, lam)
+        assert found >= (np.finfo(float).eps * 1e9) ** 2 / lam

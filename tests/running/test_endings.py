@@ -10,6 +10,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.problem.certificate import Certificate
 from blockwolfe.running import clock
 from dense import enumerated_data
 
@@ -142,9 +143,9 @@ def test_seconds_of_an_earlier_process_count(monkeypatch, tmp_path):
     first = bw.solve(problem, LAM, max_passes=3, **options)
     second = bw.solve(problem, LAM, max_passes=6, **options)
     calls = [r.counts.oracle_calls + r.counts.certificate_calls for r in (first, second)]
-    assert first.seconds == pytest.approx(calls[0], abs=2.0)
-    assert second.seconds == pytest.approx(calls[1], abs=4.0)
-    assert second.trace["seconds"][-1] > first.seconds + 20.0
+    for result, n_calls in zip((first, second), calls, strict=True):  # (and a few to begin with)
+        assert n_calls <= result.seconds <= n_calls + 20.0
+    assert second.trace["seconds"][-1] >= first.seconds + calls[1] - calls[0]
 
 
 def test_the_last_calls_are_kept_for_the_certificate():
@@ -165,3 +166,10 @@ def test_every_target_on_the_way_is_certified():
     assert result.status is bw.Status.CERTIFIED
     assert ((certified > 0.1) & (certified <= 0.5)).any()
     assert ((certified > 0.01) & (certified <= 0.1)).any()
+
+
+def test_a_gap_below_what_rounding_lets_one_tell_certifies_nothing():
+    numbers = {"primal": 1.0, "dual": 1.0, "gap": 0.0, "block_gaps": np.zeros(1), "lam": 1.0}
+    for resolution, is_reached in ((1e-3, False), (1e-7, True)):
+        certificate = Certificate(**numbers, exact=True, resolution=resolution, slack=0.0)
+        assert certificate.reaches(1e-6) is is_reached

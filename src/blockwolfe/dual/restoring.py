@@ -73,16 +73,20 @@ def stock_of(read: Reader, blocks: Blocks, is_coded: bool) -> Stock:
 
 
 def check_ell(blocks: Blocks, stock: Stock, ell: np.ndarray, is_tidy: bool) -> None:
-    """Refuse an ell that is not the mean loss of the stored corners, up to rounding."""
+    """Refuse weights that do not sum to one; where they are tidy, any ell but their mean loss.
+
+    (Where they are not, a certificate begins with `tidy`, which makes ell anew.)
+    """
     rows, block = live_rows(stock), np.repeat(np.arange(len(blocks)), stock.n_rows)
-    weight, rounding = stock.weight[rows], TIDY_ROUNDING if is_tidy else ROUNDING
+    weight, loss = stock.weight[rows], stock.loss[rows]
     total, mean = (
         np.bincount(block, weights=terms, minlength=len(blocks))
-        for terms in (weight, weight * stock.loss[rows])
+        for terms in (weight, weight * loss)
     )
+    rounding = TIDY_ROUNDING if is_tidy else ROUNDING
     check_rows(np.abs(total - 1.0) <= rounding, "stock.weight does not sum to one")
-    size = np.maximum(np.abs(ell), blocks.weight * mean)
-    check_rows(np.abs(ell - blocks.weight * mean) <= rounding * size, "ell is not the mean loss")
+    off = np.abs(ell - blocks.weight * mean)
+    check_rows(not is_tidy or (off <= rounding * blocks.weight * mean).all(), "ell is not the loss")
 
 
 def _codes(

@@ -85,7 +85,7 @@ class Saved:
     @property
     def has_begun(self) -> bool:
         """Whether there is anything to go on from."""
-        return bool(self.driver["has_begun"])
+        return self.driver.get("has_begun") is True
 
 
 class Writer:
@@ -141,7 +141,6 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
         _check_identity(settings.path, read.inside("identity").values, identity)
         names = ("identity", "driver", "engine")
         parts = {name: _unpacked(read.given(name), arrays) for name in names}
-        Reader(parts["driver"], "driver").flag("has_begun")
         return Saved(*(Reader(parts[name], name).values for name in names))
 
 

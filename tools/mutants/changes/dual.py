@@ -368,7 +368,7 @@ MUTANTS = [
         "lam = max(0.0, length + theta) / tol",
         "lam = max(0.0, length - theta) / tol",
         "the path begins at another lambda, above which gaps exceed eps",
-        "tests/path/test_path.py::test_first_breakpoint_is_the_closed_form",
+        "tests/path/test_walk.py::test_the_first_breakpoint_is_the_closed_form",
     ),
     Mutant(
         WALKING,

@@ -51,7 +51,7 @@ MUTANTS = [
         "threshold > 0.0 and stored_gap >= threshold",
         "stored_gap >= threshold",
         "rounding noise passes for a hit, and oracles are no longer called",
-        f"{CACHE}::test_a_visit_is_a_hit_exactly_where_the_rule_says",
+        "tests/methods/test_visits_judged.py",
     ),
     Mutant(
         TARGETS,
@@ -65,14 +65,14 @@ MUTANTS = [
         "low = moved if low == last else low",
         "low = low",
         "the wrong corner loses its weight after one was evicted",
-        CAPPED,
+        "tests/dual/test_algebra.py",
     ),
     Mutant(
         TARGETS,
         "moved if top == last else top",
         "top",
         "the wrong corner is taken for the best active one after one was evicted",
-        CAPPED,
+        "tests/dual/test_algebra.py",
     ),
     Mutant(
         TARGETS,
@@ -128,7 +128,7 @@ MUTANTS = [
         "_fill_ones(work.value, n_parts)",
         "pass",
         "corners of a state of means have values of earlier work",
-        "tests/methods/test_stored_corners.py::test_a_mixture_has_more_parts_than_any_output tests/dual/test_algebra.py",
+        "tests/dual/test_algebra.py",
     ),
     Mutant(
         TARGETS,
