@@ -28,8 +28,8 @@ __all__ = ["ROUNDING", "UNITS", "magnitudes", "norm", "resolution"]
 # How far below zero rounding may push a quantity that is >= 0, relative to the terms it is made of:
 # an oracle adds up thousands of them, in an order of its own.
 ROUNDING = 1e-12
-# Units of the last place by which sums are off, relative to their terms: the largest error seen
-# against exact arithmetic was a tenth of this (docs/decisions.md).
+# Units of the last place by which sums are off, relative to their terms: above every error seen
+# against exact arithmetic (docs/decisions.md).
 UNITS = 8.0 * float(np.finfo(float).eps)
 
 

@@ -52,8 +52,8 @@ MUTANTS = [
     ),
     Mutant(
         LOSSES,
-        "costs = np.where(is_known, cost[known, encode(guess, classes, offset)], 1.0)",
-        "costs = np.where(is_known, cost[encode(guess, classes, offset), known], 1.0)",
+        "costs = np.where(is_known, pair_costs(cost, known, encode(guess, classes, offset)), 1.0)",
+        "costs = np.where(is_known, pair_costs(cost, encode(guess, classes, offset), known), 1.0)",
         "truth and prediction change places in an unsymmetric loss",
         BY_HAND,
     ),

@@ -142,7 +142,7 @@ MUTANTS = [
         "lacks_entries = stock.code.shape[0] - stock.end[0] < code_size",
         "lacks_entries = stock.code.shape[0] - stock.end[0] < 0",
         "codes are written beyond the end of their array",
-        DENSE,
+        "tests/running/test_endings.py",
     ),
     Mutant(
         STEPPING,
