@@ -332,7 +332,7 @@ BAD_CHECKPOINTS = {
     "an engine in a list": (CORNERS, setter(("engine",), [])),
     "batches of none": (MEANS, setter(("engine", "batch_size"), 0)),
     "batches with a cache": (CORNERS, setter(("engine", "batch_size"), 5)),
-    "a pass open with nothing to draw": in_engine("is_open", value=True),
+    "draws left in a pass that has ended": in_engine("done", value=0),
     "a visit before the first": in_engine("visits_tidied", value=-2),
     "no mark": (CORNERS, drop_value("driver", "mark")),
     "no memory": (CORNERS, drop_value("driver", "memory")),
@@ -396,6 +396,14 @@ def test_no_file_vouches_for_a_certificate(checkpoints, tmp_path, method, is_cur
 def test_genuine_checkpoints_go_on(checkpoints, tmp_path, kind, method):
     result = go_on(checkpoints, tmp_path, kind, method, lambda header, arrays: None)
     assert result.trace[-1].passes == 6
+
+
+def test_escapes_of_a_stranger_do_not_reach_the_terminal(checkpoints, tmp_path):
+    change = setter(("identity", "method"), "\x1b[31m" + "x" * 10_000)
+    with pytest.raises(bw.InputError, match="another method") as error:
+        go_on(checkpoints, tmp_path, "compiled", CORNERS, change)
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 1000
 
 
 def test_bounds_are_those_of_the_problem(tmp_path):
