@@ -124,7 +124,7 @@ MUTANTS = [
         "if self.writer is not None and not self._is_moving:",
         "if self.writer is not None and False:",
         "the end of a run is not saved",
-        RESUMED,
+        f"{KEPT}::test_a_finished_run_is_not_run_again",
     ),
     Mutant(
         DRIVER,
