@@ -34,7 +34,7 @@ MUTANTS = [
         "return 1.0 - np.eye(n_labels)",
         "return np.ones((n_labels, n_labels))",
         "the truth has a loss",
-        BY_HAND,
+        "tests/problem/test_certificate.py::test_primal_equals_enumeration src/blockwolfe/tasks/losses.py",
     ),
     Mutant(
         LOSSES,
