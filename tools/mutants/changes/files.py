@@ -96,20 +96,20 @@ MUTANTS = [
         "weights._last[index] = value",
         "weights._last[index] = 0.0",
         "a path that was loaded goes on from other weights",
-        "tests/path/test_walk.py",
+        "tests/path/test_walk.py::test_weights_come_back_bit_by_bit_also_after_a_cut",
     ),
     Mutant(
         WEIGHTS,
         "ROUNDING * scale)",
         "1e-3 * scale)",
         "weights of a path that are not those that were certified",
-        "tests/path/test_walk.py",
+        "tests/path/test_walk.py::test_weights_come_back_bit_by_bit_also_after_a_cut",
     ),
     Mutant(
         WEIGHTS,
         "self._last = self[size - 1] if size else np.zeros(self.n_features)",
         "pass",
         "after a truncation differences are of another vector",
-        "tests/path/test_walk.py",
+        "tests/path/test_walk.py::test_weights_come_back_bit_by_bit_also_after_a_cut",
     ),
 ]
