@@ -24,7 +24,7 @@ from blockwolfe.cli.app import run
 from blockwolfe.cli.files import read_later, read_training
 from blockwolfe.cli.registry import FORMATS, TASKS, task_from
 from blockwolfe.data.formats.base import Examples, Format, located
-from blockwolfe.errors import BlockwolfeError, OptionError
+from blockwolfe.errors import BlockwolfeError, OptionError, OutOfMemoryError
 from blockwolfe.problem.problem import Problem
 from blockwolfe.report.outputs.catalogue import TaskEntry
 from tools.fuzz.common import note, require
@@ -116,7 +116,7 @@ def _errors_that_name(folder: Path) -> Iterator[None]:
     try:
         yield
     except BlockwolfeError as error:
-        is_named = str(folder) in str(error) or isinstance(error, OptionError)
+        is_named = str(folder) in str(error) or isinstance(error, (OptionError, OutOfMemoryError))
         require(is_named, f"an error that does not name the file: {error}")
 
 
