@@ -309,8 +309,8 @@ def test_indptr_that_wraps_round():
     parts = {"data": np.ones(2), "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2]}
     arrays = {f"X_{name}": np.array(part) for name, part in parts.items()}
     Arrays(is_sequence=False).learn([npz(y=[0, 1], **arrays)])
+    wrong = {"X_indptr": np.array([0, 1, -np.inf])}
     with pytest.raises(InputError, match="no CSR matrix .*float64, expected integers"):
-        wrong = {"X_indptr": np.array([0, 1, -np.inf])}
         Arrays(is_sequence=False).learn([npz(y=[0, 1], **arrays | wrong)])
 
 
@@ -321,3 +321,11 @@ def test_a_treebank_is_written_as_it_was():
     text = "# a\n1\ta\t_\tX\t_\t_\t0\t_\t_\t_\n\n"
     read = Treebank().read(source(text), labelled=True)
     assert "".join(f"{line}\n" for line in Treebank().write(read, read.Y)) == text
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "complex128", "U3"])
+def test_sparse_features_are_numbers(kind):
+    data = np.ones(2, dtype=int).astype(kind)
+    parts = {"X_indices": [0, 1], "X_indptr": [0, 1, 2], "X_shape": [2, 2]}
+    with pytest.raises(InputError, match=r"a.npz: X_... is no CSR matrix \(found .* numbers"):
+        Arrays().learn([npz(X_data=data, y=[0, 1], **parts)])
