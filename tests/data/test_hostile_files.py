@@ -305,6 +305,15 @@ def test_arrays_that_make_no_sense(changed, message):
         Arrays().learn([npz(**arrays | changed)])
 
 
+def test_indptr_that_wraps_round():
+    parts = {"data": np.ones(2), "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2]}
+    arrays = {f"X_{name}": np.array(part) for name, part in parts.items()}
+    Arrays(is_sequence=False).learn([npz(y=[0, 1], **arrays)])
+    wrong = npz(y=[0, 1], **arrays | {"X_indptr": np.array([0, 1, -np.inf])})
+    with pytest.raises(InputError, match="no CSR matrix .*float64, expected integers"):
+        Arrays(is_sequence=False).learn([wrong])
+
+
 # -- what is written -----------------------------------------------------------------------------
 
 

@@ -291,7 +291,7 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     engine.advance(len(problem), lambda: next(left, False))
     identity = identity_of(problem.blocks, LAM, as_method(method))
     checkpoint = trial(tmp_path / "run.npz")
-    Writer(checkpoint, identity).write({}, engine)
+    Writer(checkpoint, identity).write({"has_begun": True}, engine)
     twin = engine_of(problem, method, LAM, seed=1)
     twin.restore(read_checkpoint(checkpoint, identity).engine)
     of_point = {"blocks", "work"}  # the problem itself, and scratch

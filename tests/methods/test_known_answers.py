@@ -125,7 +125,7 @@ def test_rate_of_the_theory():
     curvature = sum(2 * (np.dot(x, x) + 1) for x in X) / (lam * n**2)
     for method in ("bcfw+uniform", "bcfw+uniform+predefined"):
         runs = [
-            bw.solve(problem, lam, method, tol=0.0, max_passes=30, random_state=seed).trace
+            bw.solve(problem, lam, method, tol=0.0, max_passes=40, random_state=seed).trace
             for seed in range(5)
         ]
         lacking = optimum - np.mean([trace["dual"] for trace in runs], axis=0)

@@ -31,6 +31,16 @@ def test_labels_of_multiclass(y):
         bw.Problem(Multiclass(), [[0.0], [1.0]], np.array(y))
 
 
+@pytest.mark.parametrize("indptr", [[0, 1, -(2**31)], [-1, 1, 2], [0, 2, 1], [0, 1, 3]])
+def test_sparse_matrices_that_point_outside(indptr):
+    # from 1 to the least integer is a step of 2**31 - 1, if it wraps round: scipy did not notice
+    X = sp.csr_array(np.eye(2))
+    X.indptr = np.array(indptr, dtype=np.int32)
+    for task, given in ((Multiclass(), X), (Chain(), [X])):
+        with pytest.raises(bw.InputError, match="with an indptr that decreases or goes"):
+            bw.Problem(task, given, [0, 1] if given is X else [[0, 1]])
+
+
 def test_columns_beyond_those_that_can_be_numbered():
     # an index of 2**32 + 1 would become 1
     X = sp.csr_array(([1.0], ([0], [2**32 + 1])), shape=(1, 2**32 + 2))

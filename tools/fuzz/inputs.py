@@ -24,7 +24,7 @@ from blockwolfe.cli.app import run
 from blockwolfe.cli.files import read_later, read_training
 from blockwolfe.cli.registry import FORMATS, TASKS, task_from
 from blockwolfe.data.formats.base import Examples, Format, located
-from blockwolfe.errors import BlockwolfeError, OptionError
+from blockwolfe.errors import BlockwolfeError, OptionError, OutOfMemoryError
 from blockwolfe.problem.problem import Problem
 from blockwolfe.report.outputs.catalogue import TaskEntry
 from tools.fuzz.common import note, require
@@ -116,7 +116,7 @@ def _errors_that_name(folder: Path) -> Iterator[None]:
     try:
         yield
     except BlockwolfeError as error:
-        is_named = str(folder) in str(error) or isinstance(error, OptionError)
+        is_named = str(folder) in str(error) or isinstance(error, (OptionError, OutOfMemoryError))
         require(is_named, f"an error that does not name the file: {error}")
 
 
@@ -160,17 +160,17 @@ def _use(kind: Kind, folder: Path, draw: Random) -> None:
     path = kind.file(folder, draw)
     _mutate(path, draw)
     for command in ("predict", "evaluate"):
-        _run(folder, [command, str(model), str(path)])
+        _run(path, [command, str(model), str(path)])
 
 
 def _model(kind: Kind, folder: Path) -> bytes:
     if kind not in _models:
-        path = kind.file(folder, Random(0))
-        status, _, errors = _inside(
-            ["train", kind.command, str(path), "-o", f"{folder}/m", *_SHORT]
-        )
+        path, model = str(kind.file(folder, Random(0))), folder / "model.npz"
+        status, _, errors = _inside(["train", kind.command, path, "-o", str(model), *_SHORT])
         require(status in (0, 1), f"a valid file was refused: {errors}")
-        _models[kind] = (folder / "m").read_bytes()
+        status, _, errors = _inside(["predict", str(model), path])
+        require(status == 0, f"the file of training was refused: {errors}")
+        _models[kind] = model.read_bytes()
     return _models[kind]
 
 
@@ -178,12 +178,16 @@ def _train(kind: Kind, folder: Path, draw: Random) -> None:
     """`train` on a mutated file, and what the other commands make of the model."""
     path, model = kind.file(folder, draw), folder / "model.npz"
     _mutate(path, draw)
-    status = _run(folder, ["train", kind.command, str(path), "-o", str(model), *_SHORT])
-    if status in (0, 1):
-        _run(folder, ["inspect", str(model), "--top", "5"])
-        _run(folder, ["inspect", str(model), "--json"])
-        _run(folder, ["evaluate", str(model), str(path)])
-        _run(folder, ["report", str(model), "-o", str(folder / "r.html"), "--train", str(path)])
+    if _run(path, ["train", kind.command, str(path), "-o", str(model), *_SHORT]) == 2:
+        return
+    for arguments in (
+        ["inspect", str(model), "--top", "5"],
+        ["inspect", str(model), "--json"],
+        ["predict", str(model), str(path)],
+        ["evaluate", str(model), str(path)],
+        ["report", str(model), "-o", str(folder / "r.html"), "--train", str(path)],
+    ):
+        require(_run(path, arguments) == 0, f"{arguments} refuses what was trained on")
 
 
 def _config(kind: Kind, folder: Path, draw: Random) -> None:
@@ -201,25 +205,25 @@ def _shell(kind: Kind, folder: Path, draw: Random) -> None:
     _mutate(path, draw)
     command = [sys.executable, "-m", "blockwolfe", "predict", str(model), str(path)]
     done = subprocess.run(command, capture_output=True, check=False, timeout=300)
-    _check_ending(done.returncode, done.stderr.decode("utf-8", "replace"), folder, command)
+    _check_ending(done.returncode, done.stderr.decode("utf-8", "replace"), path, command)
 
 
-def _run(folder: Path | None, arguments: list[str]) -> int:
-    """A command; an error must name `folder`, and nothing may steer a terminal."""
+def _run(path: Path | None, arguments: list[str]) -> int:
+    """A command; an error must name the file at `path`, and nothing may steer a terminal."""
     status, output, errors = _inside(arguments)
-    _check_ending(status, errors, folder, arguments)
+    _check_ending(status, errors, path, arguments)
     if arguments[0] != "predict":  # (which gives the bytes of the file back where they are piped)
         require(visible(output + errors) == output + errors, f"raw control characters: {output}")
     return status
 
 
-def _check_ending(status: int, errors: str, folder: Path | None, command: list[str]) -> None:
+def _check_ending(status: int, errors: str, path: Path | None, command: list[str]) -> None:
     require(status in (0, 1, 2), f"{command} ended with {status}: {errors}")
     require("Traceback" not in errors, f"{command}: a traceback: {errors}")
     if status == 2:
         told = re.findall("^blockwolfe: error: .*", errors, re.MULTILINE)
         require(len(told) == 1, f"{command}: not one line: {errors}")
-        require(folder is None or str(folder) in told[0], f"{command} does not say where: {told}")
+        require(path is None or str(path) in told[0], f"{command} does not say where: {told}")
 
 
 def _inside(arguments: list[str]) -> tuple[int, str, str]:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
-from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.tasks import sequence_functions
@@ -140,7 +140,8 @@ class SequenceTask(Learned, BaseEstimator):
         self._check_options()
         read = Reader(learned)
         n_labels = len(read.labels("classes_"))
-        read.array("cost_", np.float64, (n_labels, n_labels), least=0.0)
+        n_costs = read.array("cost_", np.float64, (n_labels, None), least=0.0).shape[1]
+        check_rows(n_costs in (1, n_labels), "cost_ has neither one column nor one for each label")
         found = Layout(*read.integers("layout_", len(Layout._fields)))
         self.layout_ = Layout.of(max(0, found.n_features), n_labels, **self._groups())
         if self.layout_ != found:

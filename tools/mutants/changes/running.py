@@ -40,7 +40,7 @@ MUTANTS = [
         "return Status.CERTIFIED if certificate.valid else Status.INEXACT_ORACLE",
         "return Status.CERTIFIED",
         "an estimate is called certified",
-        "tests/problem/test_certificate.py::test_task_that_declares_itself_inexact_gets_estimates tests/problem/test_certificate.py::test_inexact_oracle_is_never_called_certified",
+        "tests/problem/test_certificate.py::test_task_that_declares_itself_inexact_gets_estimates tests/problem/test_certificate.py::test_an_oracle_that_is_caught_certifies_nothing",
     ),
     Mutant(
         GOALS,

@@ -61,6 +61,7 @@ class Arrays(Format):
                 arrays.get(f"X_{part}") for part in ("data", "indices", "indptr", "shape")
             )
             try:
+                _check_integers(indices, indptr, shape)
                 matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
                 matrix.check_format(full_check=True)  # (indices inside of the shape)
             except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
@@ -78,6 +79,13 @@ class Arrays(Format):
             return
         for labels in outputs:
             yield from (*map(str, labels), "")
+
+
+def _check_integers(*arrays: Any) -> None:
+    """Scipy makes integers of anything, also of what is infinite."""
+    for array in arrays:
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"found {array.dtype}, expected integers")
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:

@@ -300,8 +300,8 @@ class BlockEngine(DualEngine):
         uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
         self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
         self._is_open = read.flag("is_open")
-        if self._is_open != (self._done < len(block)):
-            raise Misfit("is_open is not whether there are draws left.")
+        if self._done < len(block) and not self._is_open:
+            raise Misfit("is_open is False, but there are draws left.")
         last = FROM_STOCK if self.point.keeps_corners else FROM_ORACLE
         self._source = read.integer("source", most=last)
         self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")

@@ -121,10 +121,12 @@ def check_sparse(matrix: Any, name: str = "X") -> None:
             f"{name} is a sparse matrix of {size} {unit}s with {unit} indices "
             f"{indices.min()}..{indices.max()}; it is damaged, make it anew."
         )
-    if (np.diff(matrix.indptr) < 0).any() or matrix.indptr[-1] > len(indices):
+    start, n_entries = matrix.indptr, min(len(indices), len(matrix.data))
+    # (compared, not subtracted: from the least integer to the largest is a step of -1)
+    if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] > n_entries:
         raise InputError(
             f"{name} is a sparse matrix with an indptr that decreases or goes beyond its "
-            f"{len(indices)} entries; it is damaged, make it anew."
+            f"{n_entries} entries; it is damaged, make it anew."
         )
 
 
@@ -258,7 +260,11 @@ def _plain(array: np.ndarray, dtype: Any) -> np.ndarray:
 def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
     if sp.issparse(x) and x.format != "csr":
         check_sparse(x, name)  # (of CSR matrices all are checked at once, which is faster)
-    array = sp.csr_array(x) if sp.issparse(x) else array_of(x, name)
+    try:
+        array = sp.csr_array(x) if sp.issparse(x) else array_of(x, name)
+    except ValueError:
+        check_sparse(x, name)
+        raise
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"{name} has shape {array.shape} and type {array.dtype}; expected {wanted}."
@@ -269,10 +275,24 @@ def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
 
 
 def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:
+    try:
+        matrix = _end_to_end(rows)
+        check_sparse(matrix)
+    except ValueError:  # (also of scipy)
+        for i, row in enumerate(rows):
+            check_sparse(row, f"X[{i}]{what}")
+        raise
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _end_to_end(rows: list[Any]) -> sp.csr_array:
+    if any(row.indptr[0] != 0 for row in rows):
+        raise ValueError
     n_values = np.array([row.nnz for row in rows])
     shift = np.repeat(starts(n_values), [row.shape[0] for row in rows])
     ends = np.concatenate([row.indptr[1:] for row in rows]) + shift
-    matrix = sp.csr_array(
+    return sp.csr_array(
         (
             # as floats: duplicates are summed, and small integers would wrap round
             np.concatenate([row.data.astype(np.float64, copy=False) for row in rows]),
@@ -281,14 +301,6 @@ def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:
         ),
         shape=(sum(row.shape[0] for row in rows), rows[0].shape[1]),
     )
-    try:
-        check_sparse(matrix)
-    except InputError:
-        for i, row in enumerate(rows):
-            check_sparse(row, f"X[{i}]{what}")
-        raise
-    matrix.sum_duplicates()
-    return matrix
 
 
 def table_tokens(X: Any) -> tuple[Tokens, int]:
