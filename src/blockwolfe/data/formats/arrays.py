@@ -61,8 +61,10 @@ class Arrays(Format):
                 arrays.get(f"X_{part}") for part in ("data", "indices", "indptr", "shape")
             )
             try:
-                _check_integers(indices, indptr, shape)
-                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+                _check_kinds("iu", indices, indptr, shape)
+                _check_kinds("biuf", data)
+                values = data.astype(np.float64)  # type: ignore[union-attr]
+                matrix = sp.csr_array((values, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
                 matrix.check_format(full_check=True)  # (indices inside of the shape)
             except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
                 raise InputError(f"{source.name}: X_... is no CSR matrix ({error}).") from error
@@ -81,11 +83,13 @@ class Arrays(Format):
             yield from (*map(str, labels), "")
 
 
-def _check_integers(*arrays: Any) -> None:
+def _check_kinds(kinds: str, *arrays: Any) -> None:
     """Scipy makes integers of anything, also of what is infinite."""
     for array in arrays:
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"found {array.dtype}, expected integers")
+        if array.dtype.kind not in kinds:
+            raise TypeError(
+                f"found {array.dtype}, expected {'numbers' if 'f' in kinds else 'integers'}"
+            )
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:
