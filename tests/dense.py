@@ -180,6 +180,8 @@ class Dense:
                 return best, True
         if found is None:
             found = self._number(i, self.task.augmented_decode(self.X[i], self.Y[i], self.w))
+            if self.w.any():  # (at w = 0 equals are equal to the bit)
+                self._highest(height, range(len(height)))
         cap = cache.max_corners if cache is not None else None
         if found not in stored and cap is not None and len(stored) >= cap:
             idle = [y for y in stored if self.alpha[i][y] == 0.0]

@@ -332,7 +332,7 @@ BAD_CHECKPOINTS = {
     "an engine in a list": (CORNERS, setter(("engine",), [])),
     "batches of none": (MEANS, setter(("engine", "batch_size"), 0)),
     "batches with a cache": (CORNERS, setter(("engine", "batch_size"), 5)),
-    "a pass open with nothing to draw": in_engine("is_open", value=True),
+    "draws left in a pass that has ended": in_engine("done", value=0),
     "a visit before the first": in_engine("visits_tidied", value=-2),
     "no mark": (CORNERS, drop_value("driver", "mark")),
     "no memory": (CORNERS, drop_value("driver", "memory")),
@@ -398,6 +398,14 @@ def test_genuine_checkpoints_go_on(checkpoints, tmp_path, kind, method):
     assert result.trace[-1].passes == 6
 
 
+def test_escapes_of_a_stranger_do_not_reach_the_terminal(checkpoints, tmp_path):
+    change = setter(("identity", "method"), "\x1b[31m" + "x" * 10_000)
+    with pytest.raises(bw.InputError, match="another method") as error:
+        go_on(checkpoints, tmp_path, "compiled", CORNERS, change)
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
 def test_bounds_are_those_of_the_problem(tmp_path):
     """Whatever a file says of them."""
     X, Y = multiclass_data(n=10)
@@ -445,3 +453,12 @@ def test_crafted_checkpoints_of_paths(tmp_path, name):
     crafted(path, BAD_WALKS[name])
     with pytest.raises(bw.ModelFileError, match="is no checkpoint"):
         bw.solve_path(problem_of("python"), 0.2, 0.01, max_passes=40, **given)
+
+
+def test_a_path_without_breakpoints_is_kept(tmp_path):
+    """It ended before the first, and its columns have no type."""
+    problem, file = bw.Problem(bw.tasks.Multiclass(), *multiclass_data()), tmp_path / "path.npz"
+    path = bw.solve_path(problem, 1e-9, 1e-3, "bcfw", lam_max=1.0, max_passes=1, random_state=0)
+    assert len(path) == 0
+    path.save(file)
+    assert repr(bw.load_path(file)) == repr(path)

@@ -142,7 +142,7 @@ def test_disk_that_fills_up_leaves_no_half_model(corpus, trained, tmp_path):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)),
     )
     assert done.returncode == 2, done.stderr
-    assert f"the model cannot be written to {model}" in done.stderr.splitlines()[-1]
+    assert f"cannot save to {model}: File too large; make room" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 

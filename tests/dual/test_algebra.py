@@ -15,7 +15,7 @@ from blockwolfe.dual.directions import (
     longest_step,
     move_weights,
 )
-from blockwolfe.dual.growth import Means
+from blockwolfe.dual.growth import Means, no_means
 from blockwolfe.dual.line_search import Box, bounded_step, free_step
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
 from blockwolfe.dual.work import Lists
@@ -247,3 +247,28 @@ def test_corners_of_codes_have_values_of_one_whatever_was_there_before():
                 n_new += 1
                 assert (stock.value[own] == 1.0).all()
     assert n_new
+
+
+def test_a_block_lacks_room_for_rows_or_for_entries():
+    stock, means = stock_of(n_rows=6, n_entries=20, has_values=False), no_means(1)
+    point, rule = SimpleNamespace(stock=stock, means=means), SimpleNamespace
+    keeping = rule(keeps_corners=True, has_average=False)
+    stock.end[0], stock.n_rows[0] = 15, 5
+    assert targets.has_room.py_func(keeping, point, 0, 3, 5)
+    assert not targets.has_room.py_func(keeping, point, 0, 3, 6)
+    stock.n_rows[0] = 6
+    assert not targets.has_room.py_func(keeping, point, 0, 3, 5)
+    assert not targets.has_room.py_func(
+        rule(keeps_corners=False, has_average=False), point, 0, 3, 5
+    )
+
+
+def test_a_corner_that_a_visit_has_moved_to_is_in_use():
+    problem = weighted()
+    engine = engine_of(problem, "bcfw+cyclic+pairwise+cache", 0.05)
+    for _ in range(5):
+        engine.advance(5, lambda: True)
+        stock, last = engine.point.arrays.stock, engine.ledger.notes.last_visit
+        for i in range(5):
+            rows = slice(stock.start[i], stock.start[i] + stock.n_rows[i])
+            assert stock.used_at[rows].max() == last[i]

@@ -114,6 +114,21 @@ def test_interrupted_in_the_first_certificate():
         path.gap(0.01)
 
 
+def test_interrupted_in_the_first_certificate_and_resumed(tmp_path):
+    """A path that has begun, but has no breakpoint yet: its columns are empty."""
+    problem = problem_of(Interrupted)
+    whole = bw.solve_path(problem, 0.3, 1.0, METHOD, random_state=0)
+    given = {"random_state": 0, "checkpoint": bw.Checkpoint(tmp_path / "path.npz", every=0.0)}
+    problem.task.calls_left = 6 + 2 * len(problem) + 10
+    path = bw.solve_path(problem, 0.3, 1.0, METHOD, **given)
+    assert path.status is bw.Status.INTERRUPTED
+    assert not path.breakpoints
+    path.save(tmp_path / "saved.npz")
+    assert not bw.load_path(tmp_path / "saved.npz", task=problem.task).breakpoints
+    path = bw.solve_path(problem, 0.3, 1.0, METHOD, **given)
+    assert [point.lam for point in path.breakpoints] == [point.lam for point in whole.breakpoints]
+
+
 def test_a_heuristic_path_is_resumed_exactly(tmp_path):
     problem = problem_of(Labels)
     given = {"exact": False, "random_state": 0}

@@ -1,5 +1,7 @@
 """The walk by an own task of a few outputs: every number of a path, by enumeration."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -112,18 +114,36 @@ def test_the_path_goes_to_zero_only_where_one_w_serves_all_that_is_left(exact):
         assert bw.certify(problem, path.state(problem, 1e-9), 1e-9).gap <= EPS
 
 
+def test_a_path_that_goes_on_to_a_smaller_lambda_has_every_breakpoint_once(tmp_path):
+    """Its last one was cut at lam_min: it is made anew, and serves as far as eps allows."""
+    problem, options = problem_of(), {"method": "bcfw", "random_state": 0}
+    whole = bw.solve_path(problem, EPS, LAM_MIN, **options)
+    kept = options | {"checkpoint": tmp_path / "path.npz"}
+    first = bw.solve_path(problem, EPS, 0.2, **kept)
+    again = bw.solve_path(problem, EPS, LAM_MIN, **kept)
+    assert first.lam_min == 0.2
+    assert again.lam_min == LAM_MIN
+    lams = [point.lam for point in again.breakpoints]
+    assert len(set(lams)) == len(lams)
+    assert lams == [point.lam for point in whole.breakpoints]
+    for before, after in itertools.pairwise(again.breakpoints):
+        assert after.lam == pytest.approx(before.lam_end, rel=1e-12)
+
+
 def test_weights_come_back_bit_by_bit_also_after_a_cut():
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.7)
+    vectors = list(rng.normal(size=(5, 5)))
     vectors[3] = vectors[2] + 1e-5  # a change far above rounding
+    vectors.append(np.where(np.arange(5) == 2, 0.0, vectors[4]))  # and one back to zero
     weights = Weights(5)
     for w in vectors[:4]:
         weights.append(w)
     weights.truncate(2)
-    for w in vectors[2:5]:
+    del vectors[2]
+    for w in vectors[2:4]:  # (the first is what was there last before the cut)
         weights.append(w)
     again = Weights.from_arrays(5, weights.to_arrays())
     for kept in (weights, again):
-        kept.append(vectors[5])
-        for k in (5, 0, 3, 2, 4, 1):
+        kept.append(vectors[4])
+        for k in (4, 0, 3, 2, 1):
             np.testing.assert_array_equal(kept[k], vectors[k])

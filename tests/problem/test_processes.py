@@ -19,7 +19,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.errors import WorkerWarning
 from blockwolfe.problem.pace import OutOfTimeError
-from blockwolfe.problem.processes import Processes
+from blockwolfe.problem.processes import Processes, dumps
 from plain_tasks import Labels
 from zoo import multiclass_data
 
@@ -258,6 +258,30 @@ def test_weights_that_change_in_place_are_sent_again():
             w += change
             found = processes.answers(order, w, lambda: None)
             assert found == {i: problem.blocks.data.ask(i, w) for i in order}
+    finally:
+        processes.end()
+
+
+@pytest.mark.parametrize("message", [0, 1, 2])
+def test_an_interrupt_while_weights_are_sent_leaves_no_old_ones(message, monkeypatch):
+    """Else a worker would answer at an old w, and be taken at its word in a certificate."""
+    problem = problem_that(lambda x, y: None)
+    processes, order = Processes(problem.blocks.data, 2), np.arange(12)
+    first, second = np.random.default_rng(0).normal(size=(2, 12))
+    left = iter([False] * message + [True])
+
+    def packed(request):
+        if next(left, False):
+            os.kill(os.getpid(), signal.SIGINT)
+        return dumps(request)
+
+    try:
+        processes.answers(order, first, lambda: None)
+        monkeypatch.setattr("blockwolfe.problem.processes.dumps", packed)
+        with pytest.raises(KeyboardInterrupt):
+            processes.answers(order, second, lambda: None)
+        found = processes.answers(order, second, lambda: None)
+        assert found == {i: problem.blocks.data.ask(i, second) for i in order}
     finally:
         processes.end()
 

@@ -1,6 +1,6 @@
 """A run ends for a true reason, and what it reports is of the point that it reports."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.running import clock
 from dense import enumerated_data
@@ -148,10 +149,12 @@ def test_seconds_of_an_earlier_process_count(monkeypatch, tmp_path):
     assert second.trace["seconds"][-1] >= first.seconds + calls[1] - calls[0]
 
 
-def test_the_last_calls_are_kept_for_the_certificate():
-    problem = problem_of()
-    for budget in range(8, 80, 3):
-        result = bw.solve(problem, LAM, "bcfw+gap", 1e-9, max_oracle_calls=budget, random_state=0)
+@pytest.mark.parametrize("method", ["bcfw+gap", "bcfw+gap+averaging"])
+def test_the_last_calls_are_kept_for_the_certificate(method):
+    """And with averages, whose estimates are renewed by a full pass of their own, for that."""
+    problem, chosen = problem_of(), replace(as_method(method), certify_every=1)
+    for budget in range(8, 120, 5):
+        result = bw.solve(problem, LAM, chosen, 1e-9, max_oracle_calls=budget, random_state=0)
         assert result.counts.oracle_calls + result.counts.certificate_calls <= budget
         assert np.isfinite(result.certificate.gap)
 

@@ -19,6 +19,7 @@ from tools.fuzz.workers import Worker
 
 __all__ = ["Campaign", "Tally"]
 
+LONGEST_WORD = 24  # of what was drawn, that is counted; longer ones are for the reproducer alone
 _MOST_KINDS = 40  # of what was drawn, that the table lists by name
 
 
@@ -35,7 +36,7 @@ class Tally:
         self.violations += bool(outcome.message)
         self.seconds += outcome.seconds
         for name, what in outcome.drawn.items():
-            if isinstance(what, str):
+            if isinstance(what, str) and len(what) <= LONGEST_WORD:
                 self.drawn.setdefault(name, Counter())[what] += 1
 
     def words(self) -> str:

@@ -31,7 +31,7 @@ class Checks:
         certificate, status = result.certificate, result.status.name
         note(status=status)
         self._certificate(certificate, result.w, lam)
-        is_done = certificate.valid and certificate.gap <= tol
+        is_done = certificate.valid and max(certificate.gap, certificate.resolution) <= tol
         require(is_done or status != "CERTIFIED", f"CERTIFIED with {certificate!r} and tol {tol:g}")
         require(
             status != "STALLED" or not is_done,

@@ -24,8 +24,8 @@ def require(holds: Any, message: str) -> None:
 def note(**what: Any) -> None:
     """Remember what the present case has drawn, as ``note(task="Chain")``.
 
-    Strings are counted in the final table. A reproducer has everything: for what is not to be
-    counted there is ``note(details={...})``, which adds to the details so far.
+    Short strings are counted in the final table. A reproducer has everything: for what is not
+    to be counted there is ``note(details={...})``, which adds to the details so far.
     """
     details = {**_drawn.get("details", {}), **what.pop("details", {})}
     _drawn.update(what)

@@ -110,7 +110,11 @@ def _genuine(task: str, kind: str, number: int) -> Genuine:
     make = {"model": _model, "path": _path}.get(kind, _checkpoint)
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        return make(rng, checks, lam, kind, Path(folder) / "genuine.npz")
+        file = Path(folder) / "genuine.npz"
+        genuine = make(rng, checks, lam, kind, file)
+        file.write_bytes(genuine.content)
+        genuine.use(genuine, file, False, "")  # (as it is, it is never refused)
+        return genuine
 
 
 def _model(rng: np.random.Generator, checks: Checks, lam: float, kind: str, file: Path) -> Genuine:

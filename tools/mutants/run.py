@@ -103,12 +103,13 @@ def limits_of(selectors: Iterable[str], jobs: int) -> dict[str, int]:
 
     Raises `MutantError` where they fail: they would notice everything.
     """
-    wanted, limits = sorted(set(selectors)), {}
+    wanted, limits, failed = sorted(set(selectors)), {}, []
     for job in _run([(None, tests) for tests in wanted], jobs, defaultdict(lambda: 3600)):
         ending, seconds, noticed = job.outcome()
-        if ending != "survived":
-            raise MutantError(f"{noticed or job.tests} fails without any change")
         limits[job.tests] = 60 + int(5 * seconds)
+        failed += [] if ending == "survived" else [noticed or job.tests]
+    if failed:
+        raise MutantError(f"without any change, there fail: {', '.join(failed)}")
     return limits
 
 

@@ -228,5 +228,5 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if arrived:
-        before(*arrived[0])
+        if arrived:  # (also after an error, whose handling Ctrl-C would have interrupted)
+            before(*arrived[0])

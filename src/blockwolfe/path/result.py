@@ -278,6 +278,8 @@ def _breakpoints(read: Reader) -> list[Breakpoint]:
     """Breakpoints from the columns of a file: from the largest lambda down, none before another."""
     kinds = {"int": np.int64, "float": np.float64}
     n_points = len(read.any_array("point_lam", "f", 1))
+    if not n_points:  # (arrays of nothing are of no type)
+        return []
     columns = {
         field.name: read.array(
             f"point_{field.name}", kinds[str(field.type)], (n_points,), is_finite=False

@@ -23,6 +23,7 @@ from joblib.externals.loky.backend import get_context
 from joblib.externals.loky.backend.reduction import dumps, loads
 from joblib.externals.loky.backend.utils import kill_process_tree
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError, WorkerWarning
 from blockwolfe.problem.serving import Reply, Request, serve
@@ -53,8 +54,8 @@ _ONE_THREAD_EACH = {
 class _Work:
     """What is asked for: blocks that are still to be handed out, and answers so far."""
 
-    def __init__(self, number: int, order: np.ndarray, w: np.ndarray, w_number: int) -> None:
-        self.number, self.w, self.w_number = number, w, w_number
+    def __init__(self, number: int, order: np.ndarray, w_number: int, w: np.ndarray) -> None:
+        self.number, self.w_number, self.w = number, w_number, w
         self.todo = deque(int(i) for i in order)
         self.n_blocks = len(self.todo)
         self.answers: dict[int, Any] = {}
@@ -91,8 +92,9 @@ class _Worker:
 
     def give(self, work: _Work, n_blocks: int) -> None:
         w = work.w if work.w_number != self.w_number else None
-        self.piece, self.number, self.w_number = work.take(n_blocks), work.number, work.w_number
-        self.send(dumps(Request(work.number, self.piece, w)))
+        self.piece, self.number = work.take(n_blocks), work.number
+        self.send(dumps(Request(work.number, self.piece, work.w_number, w)))
+        self.w_number = work.w_number
 
     def receive(self) -> Reply:
         reply = loads(self.connection.recv_bytes())
@@ -158,7 +160,7 @@ class Processes:
         )
         self._workers = [_Worker() for _ in range(n_workers)]
         self._number, self._seconds = 0, math.inf
-        self._w, self._w_number = np.zeros(0), 0
+        self._at = (0, np.zeros(0))  # the last w, with its number (in one: Ctrl-C is anywhere)
         self._has_replaced = self._is_interrupted = False
         self._heard_at = 0.0
 
@@ -173,9 +175,9 @@ class Processes:
         """
         self._number += 1
         self._heard_at = time.monotonic()
-        if not np.array_equal(self._w, w):
-            self._w, self._w_number = w.copy(), self._number
-        work = _Work(self._number, order, self._w, self._w_number)
+        if not np.array_equal(self._at[1], w):
+            self._at = (self._number, w.copy())
+        work = _Work(self._number, order, *self._at)
         try:
             while self._workers and not work.is_done:
                 self._miss(work)
@@ -197,10 +199,11 @@ class Processes:
     def _hand_out(self, work: _Work) -> None:
         for worker in [worker for worker in self._workers if worker.is_listening]:
             try:
-                if not worker.is_loaded:
-                    self._load(worker)
-                elif work.todo:
-                    worker.give(work, self._piece_size(len(work.todo)))
+                with uninterrupted():  # (a message is sent whole, and known to be sent)
+                    if not worker.is_loaded:
+                        self._load(worker)
+                    elif work.todo:
+                        worker.give(work, self._piece_size(len(work.todo)))
             except OSError:
                 self._lose(worker, work)
 
@@ -220,7 +223,8 @@ class Processes:
         ready = connection.wait(list(busy), LOOK_SECONDS)
         for worker in [worker for at, worker in busy.items() if at in ready]:
             try:
-                reply = worker.receive()
+                with uninterrupted():
+                    reply = worker.receive()
             except (EOFError, OSError):
                 self._lose(worker, work)
             else:

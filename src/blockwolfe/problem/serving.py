@@ -32,6 +32,7 @@ class Request:
 
     number: int
     order: list[int]
+    w_number: int
     w: np.ndarray | None = None
 
 
@@ -74,16 +75,18 @@ def _loaded(message: bytes) -> tuple[Any, Reply]:
         return None, Reply(error=InputError(text))
 
 
-_known_w: list[np.ndarray] = []
+_known_w: dict[int, np.ndarray] = {}  # the last one, by its number: never taken for another
 
 
 def _reply(oracle: Any, request: Request) -> Reply:
     if request.w is not None:
         request.w.flags.writeable = False  # a task may look at w, not change it
-        _known_w[:] = [request.w]
+        _known_w.clear()
+        _known_w[request.w_number] = request.w
     began = time.perf_counter()
     try:
-        answers = [oracle.ask(i, _known_w[0]) for i in request.order]
+        w = _known_w[request.w_number]
+        answers = [oracle.ask(i, w) for i in request.order]
     except Exception as error:
         return Reply(request.number, error=_as_sent(error))
     return Reply(request.number, answers, (time.perf_counter() - began) / len(request.order))

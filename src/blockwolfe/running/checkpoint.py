@@ -36,6 +36,7 @@ __all__ = [
 CHECKPOINT = Kind("blockwolfe-checkpoint", 3, "checkpoint")
 
 _DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
+LONGEST_SAID = 300  # characters of a file that an error repeats
 _ARRAY = "array of the file"  # in the header, before the name of an array
 
 
@@ -162,11 +163,17 @@ def _check_identity(path: Any, there: dict[str, Any], here: dict[str, Any]) -> N
     for name in there | here:
         found, wanted = there.get(name), here.get(name)
         if found != wanted and not (name == "seed" and wanted is None):
-            shown = "" if name in _DIGESTS else f" ({found} there, {wanted} here)"
+            shown = "" if name in _DIGESTS else f" ({_said(found)} there, {wanted} here)"
             raise InputError(
                 f"checkpoint: {path} was written by a run with another {name}{shown}; "
                 f"give another path, or remove the file to begin anew.{_hint(name, found, wanted)}"
             )
+
+
+def _said(value: Any) -> str:
+    """A value of a stranger's: of some length, and without control characters."""
+    text = str(value)[:LONGEST_SAID]
+    return text if text.isprintable() else ascii(text)
 
 
 def _hint(name: str, found: Any, wanted: Any) -> str:

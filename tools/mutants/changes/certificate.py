@@ -105,7 +105,7 @@ MUTANTS = [
         "return self.gap <= tol and self.resolution <= tol",
         "return self.gap <= tol",
         "CERTIFIED where rounding is larger than the tolerance",
-        "tests/problem/test_rounding.py::test_a_gap_below_zero_is_rounding_or_a_fault tests/running/test_endings.py",
+        "tests/running/test_endings.py::test_a_gap_below_what_rounding_lets_one_tell_certifies_nothing",
     ),
     Mutant(
         FILE,
@@ -126,14 +126,14 @@ MUTANTS = [
         "return np.asarray(loss + norm(w) * reach)",
         "return np.asarray(loss + 0.0 * reach)",
         "features that cancel make a valid oracle a wrong one",
-        "tests/problem/test_rounding.py",
+        "tests/problem/test_rounding.py::test_valid_outputs_are_not_refused_where_features_cancel",
     ),
     Mutant(
         ROUNDED,
         "return UNITS * terms + noise * noise / lam",
         "return UNITS * terms",
         "a resolution far below the error",
-        "tests/problem/test_rounding.py",
+        "tests/problem/test_rounding.py::test_a_dual_point_that_is_all_noise_is_told_so",
     ),
     Mutant(
         STATE,

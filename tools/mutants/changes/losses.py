@@ -34,7 +34,7 @@ MUTANTS = [
         "return 1.0 - np.eye(n_labels)",
         "return np.ones((n_labels, n_labels))",
         "the truth has a loss",
-        BY_HAND,
+        "tests/problem/test_certificate.py::test_primal_equals_enumeration src/blockwolfe/tasks/losses.py",
     ),
     Mutant(
         LOSSES,
@@ -52,8 +52,8 @@ MUTANTS = [
     ),
     Mutant(
         LOSSES,
-        "costs = np.where(is_known, cost[known, encode(guess, classes, offset)], 1.0)",
-        "costs = np.where(is_known, cost[encode(guess, classes, offset), known], 1.0)",
+        "costs = np.where(is_known, pair_costs(cost, known, encode(guess, classes, offset)), 1.0)",
+        "costs = np.where(is_known, pair_costs(cost, encode(guess, classes, offset), known), 1.0)",
         "truth and prediction change places in an unsymmetric loss",
         BY_HAND,
     ),

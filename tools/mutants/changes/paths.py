@@ -42,7 +42,7 @@ MUTANTS = [
         "rho = 0.0 if slope <= room else 1.0 - room / slope",
         "rho = 0.0 if slope <= 2 * room else 1.0 - room / slope",
         "the last w is said to serve all smaller lambdas",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        WALKED,
     ),
     Mutant(
         WALK,
@@ -70,7 +70,7 @@ MUTANTS = [
         "lam_end=float(self._lam_min or 0.0) if self._is_below(lam_end) else lam_end,",
         "lam_end=lam_end,",
         "the path claims lambdas below the lam_min that was asked for",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        WALKED,
     ),
     Mutant(
         WALK,
@@ -84,7 +84,7 @@ MUTANTS = [
         "            path.truncate(len(path) - 1)  # not left yet: it is made anew\n",
         "            pass\n",
         "a breakpoint is there twice after a resumption",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        f"{WALKED}::test_a_path_that_goes_on_to_a_smaller_lambda_has_every_breakpoint_once",
     ),
     Mutant(
         WALK,
@@ -98,7 +98,7 @@ MUTANTS = [
         'return int(np.searchsorted(-ends, -lam, side="left"))',
         'return int(np.searchsorted(-ends, -lam, side="right"))',
         "at the end of an interval the next breakpoint's w is given",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        WALKED,
     ),
     Mutant(
         RESULT,
@@ -112,14 +112,14 @@ MUTANTS = [
         "return np.asarray(self.start / float(lam))",
         "return np.asarray(self.start / self.lam_max)",
         "w above the first breakpoint is not that of its lambda",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        WALKED,
     ),
     Mutant(
         RESULT,
         "return shrunk_state(problem.blocks, self.states[k], float(lam) / self.breakpoints[k].lam)",
         "return self.states[k]",
         "the dual point of another lambda",
-        f"{WALKED} {PATHS}::test_resumed_path_is_the_undisturbed_one",
+        WALKED,
     ),
     Mutant(
         SOLVE,

@@ -29,8 +29,8 @@ MUTANTS = [
     ),
     Mutant(
         COLUMNS,
-        "np.array([row[-1] for row in s])",
-        "np.array([row[0] for row in s])",
+        "[[row[-1] for row in sentence] for sentence in rows]",
+        "[[row[0] for row in sentence] for sentence in rows]",
         "words for labels",
         OWN,
     ),
@@ -43,8 +43,8 @@ MUTANTS = [
     ),
     Mutant(
         SVMLIGHT,
-        "if not before < index < 2**31:",
-        "if not before <= index < 2**31:",
+        "if not before < index < 2**31 or",
+        "if not before <= index < 2**31 or",
         "an index that is repeated is summed",
         OWN,
     ),
@@ -57,8 +57,8 @@ MUTANTS = [
     ),
     Mutant(
         SVMLIGHT,
-        "ends = [0, *(np.flatnonzero(group[1:] != group[:-1]) + 1), len(group)]",
-        "ends = [0, *(np.flatnonzero(group[1:] != group[:-1])), len(group)]",
+        "enumerate(pairwise(rows.group), start=1) if a != b]",
+        "enumerate(pairwise(rows.group), start=0) if a != b]",
         "sequences that begin in another one",
         f"{OWN} {READ}",
     ),

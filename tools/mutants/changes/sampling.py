@@ -96,14 +96,14 @@ MUTANTS = [
         "return not self._was_stock or self._last_rate > self._gain / self._work",
         "return self._last_rate > self._gain / self._work",
         "stored corners are never tried",
-        "tests/methods/test_cache.py::test_passes_over_stored_corners_go_on_while_they_gain_more_per_second",
+        "tests/methods/test_cache.py::test_passes_over_stored_corners_go_on_while_they_gain_more_for_their_work",
     ),
     Mutant(
         PLANES,
         "        if not is_stock:\n            self._gain = self._work = 0.0\n",
         "",
         "passes of long ago decide",
-        "tests/methods/test_cache.py::test_passes_over_stored_corners_go_on_while_they_gain_more_per_second",
+        "tests/methods/test_cache.py::test_passes_over_stored_corners_go_on_while_they_gain_more_for_their_work",
     ),
     Mutant(
         "methods/bcfw/engine.py",

@@ -142,7 +142,7 @@ MUTANTS = [
         "lacks_entries = stock.code.shape[0] - stock.end[0] < code_size",
         "lacks_entries = stock.code.shape[0] - stock.end[0] < 0",
         "codes are written beyond the end of their array",
-        DENSE,
+        "tests/dual/test_algebra.py",
     ),
     Mutant(
         STEPPING,
@@ -296,7 +296,7 @@ MUTANTS = [
         "used_at[target.row] = notes.last_visit[i]",
         "pass",
         "corners in use count as unused, and are dropped from the cache",
-        "tests/methods/test_stored_corners.py::test_what_is_in_use_stays",
+        "tests/dual/test_algebra.py",
     ),
     Mutant(
         ENGINE,
