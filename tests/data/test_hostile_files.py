@@ -169,7 +169,7 @@ def test_links_go_from_word_to_word(link):
         Alignments().learn([source(f"a ||| b ||| 0-0\na ||| b ||| {link}\n", "a.align")])
 
 
-@pytest.mark.parametrize("head", ["٣", "-1", "", "9" * 5000, "9" * 20, "1.0"])
+@pytest.mark.parametrize("head", ["٣", "-1", "00", "", "9" * 5000, "9" * 20, "1.0"])
 def test_heads_are_plain_numbers(head):
     line = "1\ta\t_\tX\t_\t_\t{}\t_\t_\t_\n".format
     with pytest.raises(InputError, match="line 3 of a.txt .*with HEAD"):
@@ -309,6 +309,9 @@ def test_indptr_that_wraps_round():
     parts = {"data": np.ones(2), "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2]}
     arrays = {f"X_{name}": np.array(part) for name, part in parts.items()}
     Arrays(is_sequence=False).learn([npz(y=[0, 1], **arrays)])
+    for kind in ("f2", ">f8", "i1", "?"):  # (which scipy cannot all cut apart)
+        other = arrays | {"X_data": np.ones(2, dtype=kind), "offsets": np.array([0, 1, 2])}
+        assert len(Arrays().learn([npz(y=[0, 1], **other)]).X) == 2
     wrong = npz(y=[0, 1], **arrays | {"X_indptr": np.array([0, 1, -np.inf])})
     with pytest.raises(InputError, match="no CSR matrix .*float64, expected integers"):
         Arrays(is_sequence=False).learn([wrong])

@@ -63,7 +63,8 @@ class Arrays(Format):
             try:
                 _check_kind((indices, indptr, shape), "iu", "integers")
                 _check_kind((data,), "biuf", "numbers")
-                matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+                values = data.astype(np.float64)  # type: ignore[union-attr]
+                matrix = sp.csr_array((values, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
                 matrix.check_format(full_check=True)  # (indices inside of the shape)
             except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
                 raise InputError(f"{source.name}: X_... is no CSR matrix ({error}).") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from blockwolfe.data.text import shortened, text_lines, unpacked
 from blockwolfe.errors import InputError
 
 __all__ = ["Sentence", "iterate_conllu", "read_conllu"]
+
+_HEAD = re.compile("0|[1-9][0-9]{0,8}")
 
 
 class Sentence(NamedTuple):
@@ -77,7 +80,7 @@ def _word(content: str, expected: int, found: str) -> list[tuple[str, str, int]]
         raise InputError(
             f"{found} with ID {shortened(name)!r}; expected {expected}, the next word."
         )
-    if not (head.isdecimal() and head.isascii() and len(head) < 10):
+    if _HEAD.fullmatch(head) is None:
         raise InputError(f"{found} with HEAD {shortened(head)!r}; expected the ID of a word, or 0.")
     return [(columns[1], columns[3], int(head))]
 
