@@ -496,3 +496,11 @@ def test_data_frames_for_tasks_in_python():
     assert predict(task, frame, w) == predict(task, X, w)
     expected = HeldOut(task, (X, Y))(w)
     assert HeldOut(task, (frame, pandas.Series(Y, index=range(5, 5 + len(Y)))))(w) == expected
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "complex128"])
+def test_sparse_features_that_are_no_numbers(kind):
+    data = np.ones(2, dtype=int).astype(kind)
+    X = sp.csr_array((data, [0, 1], [0, 1, 2]), shape=(2, 2))
+    with pytest.raises(bw.InputError, match="sparse matrix of .*; expected numbers"):
+        bw.Problem(bw.tasks.Multiclass(), X, [0, 1])

@@ -266,14 +266,17 @@ def enumerated_optimum(problem, lam, bounds=None, terms_of=hinge_terms):
             np.concatenate([bounds[0], np.full(n, -np.inf)]),
             np.concatenate([bounds[1], np.full(n, np.inf)]),
         )
-    found = scipy.optimize.minimize(
-        objective,
-        np.concatenate([w, np.full(n, slack)]),
-        jac=gradient,
-        constraints={"type": "ineq", "fun": lambda z: A @ z - b, "jac": lambda z: A},
-        method="SLSQP",
-        bounds=box,
-        options={"maxiter": 2000, "ftol": 1e-14},
-    )
+    for ftol in (1e-14, 1e-12, 1e-10):  # (the first may be below what rounding allows)
+        found = scipy.optimize.minimize(
+            objective,
+            np.concatenate([w, np.full(n, slack)]),
+            jac=gradient,
+            constraints={"type": "ineq", "fun": lambda z: A @ z - b, "jac": lambda z: A},
+            method="SLSQP",
+            bounds=box,
+            options={"maxiter": 2000, "ftol": ftol},
+        )
+        if found.success:
+            break
     assert found.success, found.message
     return found.fun, found.x[:d]

@@ -1,10 +1,14 @@
 """Visits judge the oracle as certificates do: one that is caught certifies nothing afterwards."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.problem.python_task import PythonScratch
 from dense import Enumerated, enumerated_data
 
@@ -123,3 +127,42 @@ def test_without_a_gap_to_compare_with_the_oracle_is_called():
     engine.advance(5, lambda: True)
     assert engine.counts.oracle_calls == before.oracle_calls + 5
     assert engine.counts.cache_hits == before.cache_hits
+
+
+def test_the_slack_of_bounds_is_no_progress_to_be_made():
+    """The gap that the cache compares with is that of the outputs that were found."""
+
+    class Loose(Enumerated):
+        exact = False
+
+        def augmented_decode_bound(self, x, y, w):
+            best = self.augmented_decode(x, y, w)
+            return best, float(x[best] @ w + self.costs[y, best]) + 0.2
+
+    task, X, Y = enumerated_data()
+    problem = bw.Problem(Loose(task.costs, task.n_features), list(X), list(Y))
+    engine = engine_of(problem, "bcfw+cyclic+cache", LAM)
+    engine.advance(5, lambda: True)
+    certificate = engine.certify()
+    assert certificate.slack == pytest.approx(0.2)
+    assert engine.ledger.total_gap == pytest.approx(certificate.gap - 0.2)
+    assert engine.gap_estimate == pytest.approx(certificate.gap - 0.2)
+
+
+def test_a_block_is_once_in_a_batch():
+    """Its second corner would be of the w before its first step."""
+
+    @dataclass(frozen=True)
+    class Twice(Sampling):
+        name: ClassVar[str] = "twice"
+        words: ClassVar[str] = "twice"
+
+        def order(self, n_blocks, rng):
+            return np.array([3, 0, 0, 3, 1])
+
+    task, X, Y = enumerated_data()
+    problem = bw.Problem(task, list(X), list(Y))
+    engine = engine_of(problem, bw.BCFW(Twice(), batch_size=5), LAM)
+    engine.advance(5, lambda: True)
+    assert (engine.counts.visits, engine.counts.oracle_calls) == (3, 3)
+    assert (engine.ledger.notes.last_visit >= 0).tolist() == [True, True, False, True, False]

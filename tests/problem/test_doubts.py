@@ -37,6 +37,23 @@ class OneOutput(OnlyTruth):
         raise NotImplementedError("never needed in training")
 
 
+class Bounded(OnlyTruth):
+    """Finds no better output than the true one, and says how good others might be."""
+
+    exact = False
+
+    def augmented_decode_bound(self, x, y, w):
+        scores = x @ w.reshape(self.n_inputs, self.n_labels)
+        return y, float(np.max(scores + (np.arange(self.n_labels) != y)))
+
+
+def test_an_oracle_whose_bounds_know_of_the_losses_is_right():
+    problem = bw.Problem(Bounded(3, 4), *multiclass_data())
+    certificate = bw.certify(problem, problem.initial_state(), 0.1)
+    assert certificate.valid
+    assert certificate.primal == certificate.slack == 1.0
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("task", [WrongSign, OnlyTruth])
 def test_an_oracle_that_misses_all_losses_is_refused(task, method):

@@ -227,7 +227,7 @@ def test_a_failure_leaves_the_old_file(chain, tmp_path, monkeypatch):
         raise OSError("No space left on device")
 
     monkeypatch.setattr("os.fsync", full_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(bw.InputError, match="No space"):
         bw.write_report(path, svm)
     assert path.read_text() == old
     assert list(tmp_path.iterdir()) == [path]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from zoo import chain_data, multiclass_data
+from zoo import chain_data, multiclass_data, tree_data
 
 
 def test_dimension_of_the_ocr_model():
@@ -48,6 +48,14 @@ def test_losses_by_hand(loss, expected):
     task = bw.Problem(bw.tasks.Chain(task_loss=loss), [np.zeros((4, 1))], [truth]).task
     assert task.loss(truth, guess) == pytest.approx(expected)
     assert task.loss(truth, truth) == 0.0
+
+
+def test_the_truth_costs_nothing_and_all_else_the_same():
+    X, Y = tree_data()
+    task = bw.Problem(bw.tasks.Tree(3), X, Y).task
+    for y in Y:
+        assert task.loss(y, y) == 0.0
+        assert task.loss(y, (y + 1) % 3) == pytest.approx(1.0)
 
 
 def test_balanced_class_weight():

@@ -235,7 +235,7 @@ def sweep(
             room = blocks.corner_size.copy()
             out = _more_room(room[order], out, done)
     if is_full:
-        check_losses(blocks, w, out.loss)
+        check_losses(blocks, w, out.loss + out.slack)
     return _judged(blocks, order, out, w, store.ell[order])
 
 

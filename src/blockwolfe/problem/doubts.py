@@ -39,7 +39,10 @@ def _claims(blocks: Blocks) -> bool:
 
 
 def check_losses(blocks: Blocks, w: np.ndarray, loss: np.ndarray) -> None:
-    """Refuse, or doubt, an oracle whose answers for all blocks at w = 0 have these losses."""
+    """Refuse, or doubt, an oracle whose answers for all blocks at w = 0 have these losses.
+
+    Of an oracle with bounds they are those: what it finds may have none.
+    """
     if loss.any() or w.any() or not _claims(blocks):
         return
     if isinstance(blocks.data, PythonOracle):

@@ -34,7 +34,7 @@ MUTANTS = [
         "return 1.0 - np.eye(n_labels)",
         "return np.ones((n_labels, n_labels))",
         "the truth has a loss",
-        "tests/problem/test_certificate.py::test_primal_equals_enumeration src/blockwolfe/tasks/losses.py",
+        f"{TASKS}::test_the_truth_costs_nothing_and_all_else_the_same",
     ),
     Mutant(
         LOSSES,

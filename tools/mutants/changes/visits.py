@@ -317,7 +317,7 @@ MUTANTS = [
         "order = np.unique(self._drawn(draws, uniform))",
         "order = self._drawn(draws, uniform)",
         "a block twice in a batch: its second corner is of no oracle call at that w",
-        "tests/methods/test_workers.py::test_batches_never_lose_dual_and_end_at_the_optimum",
+        "tests/methods/test_visits_judged.py",
     ),
     Mutant(
         ENGINE,

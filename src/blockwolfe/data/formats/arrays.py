@@ -61,8 +61,8 @@ class Arrays(Format):
                 arrays.get(f"X_{part}") for part in ("data", "indices", "indptr", "shape")
             )
             try:
-                _check_kinds("iu", indices, indptr, shape)
-                _check_kinds("biuf", data)
+                _check_kind((indices, indptr, shape), "iu", "integers")
+                _check_kind((data,), "biuf", "numbers")
                 values = data.astype(np.float64)  # type: ignore[union-attr]
                 matrix = sp.csr_array((values, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
                 matrix.check_format(full_check=True)  # (indices inside of the shape)
@@ -83,13 +83,11 @@ class Arrays(Format):
             yield from (*map(str, labels), "")
 
 
-def _check_kinds(kinds: str, *arrays: Any) -> None:
-    """Scipy makes integers of anything, also of what is infinite."""
+def _check_kind(arrays: tuple[Any, ...], kinds: str, expected: str) -> None:
+    """Scipy makes integers of anything, also of what is infinite, and keeps dates as features."""
     for array in arrays:
         if array.dtype.kind not in kinds:
-            raise TypeError(
-                f"found {array.dtype}, expected {'numbers' if 'f' in kinds else 'integers'}"
-            )
+            raise TypeError(f"found {array.dtype}, expected {expected}")
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:

@@ -111,7 +111,9 @@ def array_of(rows: Any, name: str) -> np.ndarray:
 
 
 def check_sparse(matrix: Any, name: str = "X") -> None:
-    """Refuse a sparse matrix that points outside of itself: no one looks at that later."""
+    """Refuse a sparse matrix of no numbers, or that points outside of itself."""
+    if sp.issparse(matrix) and matrix.dtype.kind not in "biuf":
+        raise InputError(f"{name} is a sparse matrix of {matrix.dtype}; expected numbers.")
     if not sp.issparse(matrix) or matrix.format not in ("csr", "csc"):
         return  # (an array, or a format that scipy checks)
     unit, size = ("column", matrix.shape[1]) if matrix.format == "csr" else ("row", matrix.shape[0])
