@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -70,11 +71,8 @@ def test_devices_and_pipes(tmp_path):
         read_source("/dev/zero")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    if os.fork() == 0:
-        pipe.write_bytes(b"text")
-        os._exit(0)
+    threading.Thread(target=pipe.write_bytes, args=(b"text",), daemon=True).start()
     assert read_source(str(pipe)).content == b"text"
-    os.wait()
 
 
 def test_labels_of_any_length_are_no_labels():
