@@ -15,6 +15,7 @@ import numpy as np
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
+from blockwolfe.problem.pairing import PrimalValue
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.result import Counts
@@ -119,6 +120,15 @@ class Engine(ABC):
         An estimate where an oracle was caught giving less than a known output; of a method without
         a dual point `Certificate.primal_only`.
         """
+
+    def primal_at(self, w: np.ndarray) -> PrimalValue | None:
+        """P at some w by a full pass, which is counted; None where the method has no dual point."""
+        return None
+
+    @property
+    def can_pair(self) -> bool:
+        """Whether another w may be returned beside its dual point, if its primal is smaller."""
+        return False
 
     @property
     def calls_to_refresh(self) -> int:

@@ -15,6 +15,7 @@ from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.certificate import Certificate, Sweep, examine, prepare, sweep
+from blockwolfe.problem.pairing import PrimalValue, primal_at
 from blockwolfe.problem.state import State, initial_state, weights_of
 from blockwolfe.results.result import Counts
 
@@ -61,6 +62,17 @@ class DualEngine(WalkingEngine):
             own = certificate.gap - inner(self.blocks.weight, found.answers.slack)
             ledger.renew_gaps(found.answers.gap, own)
         return self._noted(certificate), found
+
+    def primal_at(self, w: np.ndarray) -> PrimalValue:
+        """P at some w by a full pass."""
+        value = primal_at(self.blocks, w, self.lam, *self.own, self.workers)
+        self.certificate_calls += self.n_blocks
+        return value
+
+    @property
+    def can_pair(self) -> bool:
+        """Unless it is an average already."""
+        return not self.point.has_average
 
     def _tidy(self) -> None:
         """Once after the last visit: a certificate that was interrupted is made from the same."""

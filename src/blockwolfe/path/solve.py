@@ -45,7 +45,8 @@ def solve_path(
 
     Parameters
     ----------
-    eps : the gap of (1) that every lambda is to have at most (absolute).
+    eps : the gap of (1) that every lambda is to have at most, in units of the objective at w = 0
+        (`problem.unit`); `path.eps` is the gap itself.
     lam_min : where to end; None goes on until one w serves every smaller lambda. Where no w
         separates the data to within eps that never comes, and smaller lambdas take ever longer:
         give a lam_min, or a budget.
@@ -88,7 +89,9 @@ def solve_path(
     )
     if plan.keeping is not None and keep_states:
         raise OptionError("keep_states: a checkpoint keeps no states; leave one of the two out.")
-    path = Path(problem.task, eps, kappa, bool(exact), None, Weights(blocks.n_features), [])
+    path = Path(
+        problem.task, eps * problem.unit, kappa, bool(exact), None, Weights(blocks.n_features), []
+    )
     path.states = [] if keep_states else None
     identity = {"eps": eps, "kappa": kappa, "exact": bool(exact), "lam_max": ends[1]}
     return plan.carry_out(

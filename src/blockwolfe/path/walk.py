@@ -64,7 +64,7 @@ class Walk(Goal[Path]):
     def begin(self, driver: Driver[Path]) -> Status | None:
         """Where the path begins: at `lam_max`, or at the first breakpoint."""
         if self._lam_max is None:
-            lam, self.path.start = self._engine.begin_at_loss(driver.limits.tol)
+            lam, self.path.start = self._engine.begin_at_loss(driver.limits.gap)
             if self.path.states is not None:
                 self.path.start_state = self._engine.state()
             if lam == 0.0 and self._engine.has_largest_losses:  # w = 0 serves every lambda
@@ -139,7 +139,7 @@ class Walk(Goal[Path]):
     def _is_solved(self, driver: Driver[Path]) -> bool:
         if self.path.exact:
             return driver.current is not None and driver.current.reaches(driver.limits.tol)
-        return self._engine.gap_estimate <= driver.limits.tol
+        return self._engine.gap_estimate <= driver.limits.gap
 
     def _take_down(self, driver: Driver[Path]) -> Status | None:
         """Keep the w of this breakpoint, and go on; why the path ends here, if it does."""

@@ -37,6 +37,7 @@ __all__ = [
     "Sweep",
     "broken_oracle",
     "examine",
+    "faced",
     "listed",
     "prepare",
     "primal_value",
@@ -386,10 +387,10 @@ def examine(
         noise,
         slack if found.is_valid else float("nan"),
     )
-    return _faced(certificate), v, found
+    return faced(certificate), v, found
 
 
-def _faced(certificate: Certificate) -> Certificate:
+def faced(certificate: Certificate) -> Certificate:
     """Against weak duality: below zero a gap is rounding, or else the proof of a wrong oracle.
 
     (Of an oracle that claims nothing it is no news, and stays as it is.)

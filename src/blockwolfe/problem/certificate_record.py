@@ -10,6 +10,9 @@ from blockwolfe.base.markup import table
 
 __all__ = ["Certificate"]
 
+# A gap that is a larger share of the primal says little.
+LOOSE = 0.5
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -20,6 +23,9 @@ class Certificate:
     it has no bounds or was caught giving less than a known output. `valid` says whether the numbers
     are bounds; if they are neither exact nor bounded, they are only estimates. Numbers that are
     not finite (a sum that overflows) are never exact and never valid.
+    `primal` is that of the weights that are returned. These may be better than those of the dual
+    point, which `block_gaps` belong to: then the block gaps add up to more than `gap`.
+    `unit` is the objective where training starts, in which tolerances count (`relative_gap`).
     `resolution` is an upper estimate of the rounding errors in the numbers, from the sizes of the
     terms they are made of before these cancel: a smaller gap is noise.
 
@@ -37,6 +43,7 @@ class Certificate:
     exact: bool
     resolution: float = 0.0
     slack: float = float("nan")
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         if not (self.is_finite or self.is_primal_only):  # it certifies nothing, whatever it says
@@ -73,9 +80,20 @@ class Certificate:
         """Whether the numbers are bounds: P* is within `gap` of both primal and dual."""
         return bool(self.exact or not np.isnan(self.slack))
 
+    @property
+    def relative_gap(self) -> float:
+        """The gap in units of the objective where training starts."""
+        return self.gap / self.unit
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether the gap is most of the primal: valid, but of little use yet."""
+        return bool(self.valid and self.gap > LOOSE * abs(self.primal))
+
     def reaches(self, tol: float) -> bool:
-        """Whether the gap is at most `tol`, and rounding lets one tell."""
-        return self.gap <= tol and self.resolution <= tol
+        """Whether the relative gap is at most `tol`, and rounding lets one tell."""
+        most = tol * self.unit
+        return self.gap <= most and self.resolution <= most
 
     def as_estimate(self) -> Certificate:
         """The same numbers, claiming nothing."""
@@ -87,7 +105,7 @@ class Certificate:
         if self.is_primal_only:
             return "primal only: the method has no dual point"
         if self.exact:
-            return "certified"
+            return "certified, but loose" if self.is_loose else "certified"
         if self.valid:
             return f"certified by bounds of an approximate oracle, slack {self.slack:.3g}"
         return self._fault
@@ -106,7 +124,10 @@ class Certificate:
     @property
     def figure(self) -> str:
         """The gap, or the primal where there is no other number, in a few characters."""
-        return f"primal {self.primal:.3g}" if self.is_primal_only else f"gap {self.gap:.3g}"
+        if self.is_primal_only:
+            return f"primal {self.primal:.3g}"
+        relative = "" if self.unit == 1.0 else f", relative {self.relative_gap:.3g}"
+        return f"gap {self.gap:.3g}{relative}"
 
     @property
     def bounds(self) -> str:
@@ -121,8 +142,10 @@ class Certificate:
         """The numbers, for notebooks."""
         gap = "not known" if self.is_primal_only else f"{self.gap:.4g}"
         dual = [] if self.is_primal_only else [("dual", f"{self.dual:.8g}")]
+        relative = [] if self.unit == 1.0 else [("relative gap", f"{self.relative_gap:.4g}")]
         rows = [
             (f"gap ({self.kind})", gap),
+            *relative,
             ("primal", f"{self.primal:.8g}"),
             *dual,
             ("lam", f"{self.lam:.6g}"),

@@ -14,7 +14,9 @@ from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
+from blockwolfe.problem.pairing import paired, primal_at
 from blockwolfe.problem.state import State, check_state, initial_state
+from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
@@ -22,8 +24,9 @@ from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 __all__ = ["FEWER", "Problem", "certify", "check_lam", "check_weight"]
 
 
+_MADE_AGAIN = ("blocks", "unit")
 # Vectors of the length of w that are in memory at the same time while a certificate is made.
-N_VECTORS = 6
+N_VECTORS = 8
 FEWER = (
     "Use fewer features (drop rare ones, or hash them into fewer), fewer labels, or more memory."
 )
@@ -74,7 +77,7 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is soon made again."""
-        return {name: value for name, value in vars(self).items() if name != "blocks"}
+        return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
 
     def __repr__(self) -> str:
         kind = "compiled" if self.blocks.is_compiled else "interpreted"
@@ -88,6 +91,11 @@ class Problem:
         lower, upper = box_of(self.bounds, self.task, blocks.n_features)
         return replace(blocks, lower=lower, upper=upper)
 
+    @cached_property
+    def unit(self) -> float:
+        """The objective at w = 0, the mean of the largest losses: what tolerances count in."""
+        return objective_at_start(self.blocks)
+
     @property
     def n_features(self) -> int:
         """Length d of w."""
@@ -99,7 +107,17 @@ class Problem:
 
     def primal(self, w: Any, lam: float) -> float:
         """(1) at any w, by one oracle call per block; an upper bound if the oracle only bounds."""
-        lam = check_lam(lam)
+        lam, w = check_lam(lam), self.checked_w(w)
+        blocks = self.blocks
+        store = self.initial_state().store()
+        hinge = sweep(blocks, store, w, *blocks.own()).hinge
+        value = primal_value(blocks, w, hinge, lam)
+        if np.isnan(value):
+            raise self._no_value(w)
+        return value
+
+    def checked_w(self, w: Any) -> np.ndarray:
+        """Weights as an array of the right length, finite."""
         try:
             w = np.require(w, dtype=np.float64, requirements=["C", "W"])
         except (TypeError, ValueError) as error:
@@ -108,13 +126,7 @@ class Problem:
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
         if not np.isfinite(w).all():
             raise InputError(f"w[{np.argmin(np.isfinite(w))}] is not finite.")
-        blocks = self.blocks
-        store = self.initial_state().store()
-        hinge = sweep(blocks, store, w, *blocks.own()).hinge
-        value = primal_value(blocks, w, hinge, lam)
-        if np.isnan(value):
-            raise self._no_value(w)
-        return value
+        return np.asarray(w)
 
     def _no_value(self, w: np.ndarray) -> InputError:
         """Why the oracles of the task found no maximum at w."""
@@ -130,10 +142,14 @@ class Problem:
         )
 
 
-def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = None) -> Certificate:
+def certify(
+    problem: Problem, state: State, lam: float, n_jobs: int | None = None, *, w: Any = None
+) -> Certificate:
     """An independent certificate of a state: one exact oracle call per block at one w.
 
-    `n_jobs` cores share the calls; the numbers are the same for any of them.
+    With `w=result.w` that of the pair that `solve` returns: the better of the weights of the state
+    and those given, by one more pass. `n_jobs` cores share the calls; the numbers are the same for
+    any of them.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -143,8 +159,13 @@ def certify(problem: Problem, state: State, lam: float, n_jobs: int | None = Non
     lam, n_jobs = check_lam(lam), check_n_jobs(n_jobs)
     blocks = problem.blocks
     store = check_state(blocks, state, "state").store()
+    w = None if w is None else problem.checked_w(w)
     with Workers(blocks, n_jobs) as workers:
-        return examine(blocks, store, lam, *blocks.own(), workers=workers)[0]
+        certificate = examine(blocks, store, lam, *blocks.own(), workers=workers)[0]
+        if w is not None:
+            value = primal_at(blocks, w, lam, *blocks.own(), workers)
+            certificate = paired(certificate, value)
+    return replace(certificate, unit=problem.unit)
 
 
 def check_lam(lam: Any) -> float:

@@ -22,6 +22,8 @@ __all__ = ["Budget"]
 
 # How much later than the limit a final certificate may end: seconds, or a share of the limit.
 GRACE_SECONDS, GRACE_SHARE = 1.0, 0.03
+# Share of the limit that more than one full pass at the end may take.
+SHORT_SHARE = 0.2
 # Share of a pass from which on its oracle calls tell what a certificate takes.
 LEAST_SHARE = 0.01
 
@@ -29,8 +31,11 @@ LEAST_SHARE = 0.01
 class Budget:
     """The limits of a run, beside what it has used of them."""
 
-    def __init__(self, engine: Engine, goal: Goal[Any], limits: Limits, clock: Clock) -> None:
+    def __init__(
+        self, engine: Engine, goal: Goal[Any], limits: Limits, clock: Clock, n_final: int = 1
+    ) -> None:
         self.engine, self.goal, self.limits, self.clock = engine, goal, limits, clock
+        self._n_final = n_final  # full passes with which a run ends, where there is time
         self.last_certificate = 0.0  # seconds that it took; 0 before the first
         self._is_certifying = False
         self._cold: tuple[float, int] | None = None  # seconds and calls of the first hundredth
@@ -64,6 +69,11 @@ class Budget:
         needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh
         return limit is None or self.calls() + needed <= limit
 
+    def has_calls_to_look(self) -> bool:
+        """Whether the calls suffice for one more full pass, after the final certificate."""
+        limit = self.limits.max_oracle_calls
+        return limit is None or self.calls() + self.engine.n_blocks <= limit
+
     # -- time ----------------------------------------------------------------------------------
 
     def seconds_to_certify(self) -> float:
@@ -88,8 +98,13 @@ class Budget:
         is_hopeless = not self.last_certificate and not self.has_time_to_certify()
         if now >= limit or not self.goal.ends_with_certificate or is_hopeless:
             return now < limit
-        ready = now + self.seconds_to_certify()
+        ready = now + self._kept_back(limit)
         return ready < limit and ready + self._step < limit + self._grace
+
+    def _kept_back(self, limit: float) -> float:
+        """Seconds for the end: of one full pass, and of all of them where they are short."""
+        once = self.seconds_to_certify()
+        return self._n_final * once if self._n_final * once <= SHORT_SHARE * limit else once
 
     def has_time_to_certify(self, n_times: int = 1) -> bool:
         """Whether so many certificates can be had in time."""

@@ -11,7 +11,7 @@ import copy
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Generic
 
 import numpy as np
@@ -29,6 +29,7 @@ from blockwolfe.running.events import Callback, wants_stop
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.memory import Certified, Memory
+from blockwolfe.running.pairing import Pairing
 from blockwolfe.running.stalling import Mark
 
 __all__ = ["Driver"]
@@ -57,11 +58,15 @@ class Driver(Generic[Outcome]):
         self.engine, self.goal, self.method = engine, goal, method
         self.limits, self.callbacks, self.writer = limits, callbacks, writer
         self.clock, self.memory, self.mark = clock or Clock(), Memory(), Mark()
-        self.budget = Budget(engine, goal, limits, self.clock)
+        self.pairing = Pairing(len(engine.w)) if goal.pairs and engine.can_pair else None
+        n_final = 1 if self.pairing is None else 2
+        self.budget = Budget(engine, goal, limits, self.clock, n_final)
         self.certificate: Certificate | None = None  # the last one at this lambda
+        self.own: Certificate | None = None  # the last one, before it was paired
         self.remedy = ""  # what an engine said that could not go on
         self.is_late = False  # whether the final certificate had to be given up ...
         self.kept: Certified | None = None  # ... and what there is in its place
+        self._is_hurried = False  # whether only what must be is still done
         self._is_moving = False  # whether the engine is between two lambdas
         self._is_saved = False  # whether the file is to stay as it is
 
@@ -71,7 +76,7 @@ class Driver(Generic[Outcome]):
         """Pass after pass until there is a reason to stop."""
         try:
             status = self._until_there_is_a_reason()
-            if self.goal.ends_with_certificate and not self.memory.is_current:
+            if self.goal.ends_with_certificate and not (self.memory.is_current and self._is_told):
                 status = self._conclude() or status
         except KeyboardInterrupt:
             status = self._interrupted()
@@ -107,6 +112,8 @@ class Driver(Generic[Outcome]):
             memory.is_current = False
             with suppress(OutOfTimeError):  # (what was begun is left, before any change)
                 self.engine.advance(self.budget.visits_left(), self._may_go_on)
+            if self.pairing is not None:
+                self.pairing.note(self.engine.w, self.engine.counts.visits)
             memory.passes, memory.is_made = memory.passes + 1, True
         if memory.lacks_refresh:
             self._refresh()
@@ -127,6 +134,7 @@ class Driver(Generic[Outcome]):
             return Status.TIME_LIMIT
 
     def _interrupted(self) -> Status:
+        self._is_hurried = True
         try:
             # (as it was: a final certificate renews estimates, which the run that goes on had not)
             self._is_saved = self._save_unless_moving()
@@ -148,7 +156,16 @@ class Driver(Generic[Outcome]):
     @property
     def reported_w(self) -> np.ndarray:
         """The weights that the certificate is of; without one, those of the present iterate."""
+        if self.best_w is not None:
+            return self.best_w
         return self.engine.certified_w if self.memory.is_current else self.engine.w
+
+    @property
+    def best_w(self) -> np.ndarray | None:
+        """The weights of the primal of the present certificate, where they are not its own."""
+        if self.pairing is None or self.pairing.best is None or self.current is None:
+            return None
+        return self.pairing.best_w if self.current.valid else None
 
     @property
     def oracle_seconds(self) -> float:
@@ -160,13 +177,34 @@ class Driver(Generic[Outcome]):
         """A full pass."""
         memory = self.memory
         with self.budget.certifying():
-            self.certificate = self.engine.certify()
+            own = self.engine.certify()
+        self.own = self.certificate = replace(own, unit=self.limits.unit)
         memory.seconds_to_certify, counts = self.budget.last_certificate, self.engine.counts
         memory.passes_certified, memory.is_current = memory.passes, True
         memory.visits_certified, memory.calls_certified = counts.visits, counts.oracle_calls
+        if self.pairing is not None:
+            self.certificate = self.pairing.add(self.own, self.engine.certified_w)
+            if self.pairing.may_reach(self.own, self._target()):
+                self._look(self.pairing)
         if self.budget.may_be_late():
             self.kept = Certified(self.certificate, self.engine.state(), self.reported_w.copy())
         return self.certificate
+
+    def look_at_average(self) -> None:
+        """At the end of a run: the average may be better than all that is known."""
+        if self.pairing is not None and not self._is_told and self.budget.has_calls_to_look():
+            self._look(self.pairing)
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether no average is left that a full pass might be worth."""
+        return self.pairing is None or self._is_hurried or not self.pairing.has_news
+
+    def _look(self, pairing: Pairing) -> None:
+        """A full pass at the average, if there is time."""
+        assert self.own is not None
+        with suppress(OutOfTimeError), self.budget.certifying():
+            self.certificate = pairing.look(self.own, self.engine)
 
     def tell(self, event: Any) -> bool:
         """Tell the callbacks; whether one of them wants to stop."""
@@ -201,12 +239,13 @@ class Driver(Generic[Outcome]):
         return is_promising and waited >= self.memory.patience
 
     def _is_promising(self) -> bool:
-        return self.engine.gap_estimate <= self._target()
+        share = 1.0 if self.pairing is None else self.pairing.share
+        return share * self.engine.gap_estimate <= self._target()
 
     def _target(self) -> float:
         """The next gap to reach: the largest target that the last certificate is above."""
         known = self.certificate.gap if self.certificate is not None else np.inf
-        return max((t for t in self.limits.targets if t < known), default=self.limits.tol)
+        return self.limits.next_gap(known)
 
     def _work_since_certificate(self) -> float:
         """Passes since the last certificate; those over stored corners count less."""
@@ -274,6 +313,7 @@ class Driver(Generic[Outcome]):
                 "memory": asdict(self.memory),
                 "mark": asdict(self.mark),
                 "certificate": known,
+                "pairing": None if self.pairing is None else self.pairing.to_save(),
                 "has_begun": self.goal.has_begun,
                 "goal": self.goal.to_save(),
             }
@@ -287,6 +327,8 @@ class Driver(Generic[Outcome]):
         self.memory = record_of(Memory, read.inside("memory"))
         self.mark = record_of(Mark, read.inside("mark"))
         self.certificate = self._certificate_in(read)
+        if self.pairing is not None:
+            self.pairing.restore(read.inside("pairing").values)
         self.clock.advance(read.number("seconds", least=0.0, most=MOST_SECONDS))
         self.budget.resume(self.memory.seconds_to_certify)
         self.goal.restore(read.inside("goal").values)
@@ -312,6 +354,10 @@ class Driver(Generic[Outcome]):
             return True
         with self.clock:
             self.engine.restore(copy.deepcopy(saved.engine))  # (the pass renews arrays in place)
-            found = self.engine.certify()
+            self.own = replace(self.engine.certify(), unit=self.limits.unit)
+            found, is_true = self.own, True
+            if self.pairing is not None:
+                found = self.pairing.add(self.own, self.engine.certified_w)
+                is_true = self.pairing.is_true(self.engine)
             self.engine.restore(saved.engine)
-        return are_same(found, self.certificate)
+        return is_true and are_same(found, self.certificate)

@@ -24,6 +24,9 @@ __all__ = ["Goal", "Solve"]
 
 Outcome = TypeVar("Outcome")
 
+# Visits without an oracle call that count like one with it, where passes are limited.
+HITS_PER_CALL = 5.0
+
 
 class Goal(ABC, Generic[Outcome]):
     """What a run is for: what it begins with, what is noted after each pass, and when it ends.
@@ -34,6 +37,7 @@ class Goal(ABC, Generic[Outcome]):
     share: ClassVar[float] = 1.0  # of a pass, between two looks at the gap estimate
     stays_at_lambda: ClassVar[bool] = True
     ends_with_certificate: ClassVar[bool] = True  # for which calls and time are kept back
+    pairs: bool = False  # whether the weights of least primal are returned, else the dual point's
 
     @property
     def needs_certificates(self) -> bool:
@@ -85,8 +89,11 @@ class Goal(ABC, Generic[Outcome]):
 class Solve(Goal[Result]):
     """One lambda, to a certified gap of at most tol, with a row of the trace for every pass."""
 
-    def __init__(self, blocks: Blocks, evaluate: Any, certify_first: bool) -> None:
+    def __init__(
+        self, blocks: Blocks, evaluate: Any, certify_first: bool, pairs: bool = True
+    ) -> None:
         self._blocks, self._evaluate, self._certify_first = blocks, evaluate, certify_first
+        self.pairs = pairs
         self.trace = Trace()
 
     @property
@@ -111,10 +118,17 @@ class Solve(Goal[Result]):
         stops = self._tell(driver, row)
         return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
 
+    def passes_made(self, driver: Driver[Result]) -> float:
+        """Visits that need no oracle call cost less, and count less."""
+        counts = driver.engine.counts
+        saved = (1.0 - 1.0 / HITS_PER_CALL) * counts.cache_hits / counts.n_blocks
+        return driver.memory.passes - saved
+
     def conclude(self, driver: Driver[Result]) -> Status | None:
-        """A run always ends with a certificate in its last row."""
+        """A run always ends with a certificate in its last row, of the best that is known."""
         if not driver.memory.is_current:
             driver.certify()
+        driver.look_at_average()
         self._put(self._row(driver))
         return self._ending(driver)
 
@@ -172,7 +186,7 @@ class Solve(Goal[Result]):
         with driver.clock:
             w = driver.reported_w.copy()
             w.flags.writeable = False
-        return driver.tell(Event(row, w, driver.engine.lam, driver.limits.tol))
+        return driver.tell(Event(row, w, driver.engine.lam, driver.limits.gap))
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -207,10 +221,12 @@ class Solve(Goal[Result]):
         state = engine.state() if driver.method.is_averaged else last
         if state is None:  # of a method without a dual point
             return certificate, state, driver.reported_w.copy()
+        if driver.best_w is not None:
+            return certificate, state, driver.best_w
         return certificate, state, weights_of(self._blocks, state.v, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:
-        tol = driver.limits.tol
+        tol = driver.limits.gap
         if driver.remedy:
             return driver.remedy
         if certificate.is_primal_only:

@@ -24,6 +24,7 @@ class Limits:
     max_oracle_calls: int | None
     time_limit: float | None
     targets: tuple[float, ...] = ()
+    unit: float = 1.0  # of `tol` and `targets`
 
     @classmethod
     def checked(
@@ -50,6 +51,16 @@ class Limits:
         if time_limit is not None and not (is_real(time_limit) and time_limit > 0):
             raise OptionError(f"time_limit={time_limit!r} must be seconds > 0, or None.")
         return cls(float(tol), max_passes, max_oracle_calls, time_limit, _checked_targets(targets))
+
+    @property
+    def gap(self) -> float:
+        """The certified gap to stop at."""
+        return self.tol * self.unit
+
+    def next_gap(self, known: float) -> float:
+        """The next gap to reach after one that is known: of the largest target below it."""
+        gaps = (target * self.unit for target in self.targets)
+        return max((gap for gap in gaps if gap < known), default=self.gap)
 
     @property
     def is_endless(self) -> bool:

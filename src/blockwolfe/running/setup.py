@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,7 @@ class Plan:
         `identity` is what must be the same for a checkpoint to be of this run, beside the problem
         and the method.
         """
-        clock = Clock()
+        clock, limits = Clock(), replace(self.limits, unit=self.problem.unit)
         identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
         if saved is not None and saved.has_begun:
@@ -158,7 +158,7 @@ class Plan:
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
-            driver = Driver(engine, goal, self.method, self.limits, callbacks, writer, clock)
+            driver = Driver(engine, goal, self.method, limits, callbacks, writer, clock)
             if saved is not None:
                 self._restore(driver, saved)
             workers.pace.look_up = driver.budget.look_up

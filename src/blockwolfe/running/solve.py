@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from blockwolfe.errors import unknown_option
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
 from blockwolfe.running.goals import Solve
@@ -12,6 +13,8 @@ from blockwolfe.running.progress import PassLine
 from blockwolfe.running.setup import Plan, check_problem, checked_held_out, checked_method
 
 __all__ = ["solve"]
+
+POINTS = ("best", "last")
 
 
 def solve(
@@ -30,6 +33,7 @@ def solve(
     targets: Any = (),
     n_jobs: int | None = None,
     checkpoint: Any = None,
+    point: str = "best",
     verbose: int = 0,
 ) -> Result:
     """Minimise (1) to a certified gap of at most `tol`.
@@ -41,9 +45,11 @@ def solve(
     method : "auto", "bcfw", "fw", a name with options such as "bcfw+gap+pairwise+cache",
         or a method object. One without a dual point certifies no gap, and ends by a budget or a
         callback.
-    tol : stop when the certified gap P - D is at most this (absolute).
+    tol : stop when the certified gap P - D is at most this, in units of the objective at w = 0
+        (`problem.unit`): the mean of the largest losses, 1 for the zero-one loss.
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit; `max_passes="auto"` is
-        1000, or 200,000 visits where there are fewer than 200 examples. Oracle calls include
+        1000, or 200,000 visits where there are fewer than 200 examples; five visits that need no
+        oracle call, because of a cache, count as one. Oracle calls include
         those of certificates, and the last n are kept for the final one; so is time for it. Time
         is seconds at work, without compiling, callbacks and held-out data. Where it does not
         suffice for any certificate, the result has none, and its remedy says how long one takes.
@@ -52,12 +58,14 @@ def solve(
         how many are called at a time depends on the clock; `result.method` says how many).
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate.
-    targets : further gaps, larger than `tol`: a certificate is made as soon as the estimate
-        reaches the next of them, so that one run shows the time to each.
+    targets : further gaps, larger than `tol` and in the same units: a certificate is made as soon
+        as the estimate reaches the next of them, so that one run shows the time to each.
     n_jobs : cores for full passes and expensive oracles; -1 for all. It does not change
         certificates of compiled tasks, and Python tasks run in processes.
     checkpoint : a `Checkpoint(path, every=60)`: the run is written to a file every so many
         seconds, and the same call goes on from that file after a crash.
+    point : which w is returned: "best", the one of least certified primal among the iterate and a
+        running average of it, or "last", the weights of the dual point itself.
     verbose : 1 shows a live progress line.
 
     Ctrl-C ends the run and returns what has been reached, with its certificate.
@@ -69,6 +77,8 @@ def solve(
     ('CERTIFIED', True)
     """
     check_problem(problem)
+    if point not in POINTS:
+        raise unknown_option("point", point, POINTS)
     lam, chosen = check_lam(lam), checked_method(problem, method)
     limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem), targets)
     plan = Plan.checked(
@@ -82,7 +92,11 @@ def solve(
         start=start,
     )
     evaluate = checked_held_out(problem, held_out)
-    goal = Solve(problem.blocks, evaluate, certify_first=start is not None)
+    goal = Solve(problem.blocks, evaluate, start is not None, pairs=point == "best")
     return plan.carry_out(
-        lam, lambda engine: goal, {"lam": lam}, lambda: PassLine(limits.max_passes), verbose
+        lam,
+        lambda engine: goal,
+        {"lam": lam, "point": point},
+        lambda: PassLine(limits.max_passes),
+        verbose,
     )
