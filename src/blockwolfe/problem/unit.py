@@ -30,7 +30,7 @@ def objective_at_start(blocks: Blocks) -> float:
 
     >>> import blockwolfe as bw
     >>> X, Y = [[[0.0], [1.0]], [[1.0]]], [[0, 1], [1]]
-    >>> chain = bw.Problem(bw.tasks.Chain(task_loss=bw.tasks.Hamming(normalize=False)), X, Y)
+    >>> chain = bw.Problem(bw.tasks.Chain(), X, Y)
     >>> objective_at_start(chain.blocks)
     1.5
     """

@@ -38,7 +38,8 @@ class Chain(SequenceTask):
     ----------
     n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
     labels : the label set itself, in the order wanted.
-    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share, as in
+        the papers), a cost matrix, or a `Hamming` / `CostMatrix` object.
     emission, transition, bias, first, last : which groups of weights the model has.
     min_count : for token dicts, how often a feature must occur in training to be kept.
 
@@ -138,7 +139,7 @@ class Chain(SequenceTask):
         if isinstance(loss, ZeroOne):
             raise OptionError(
                 "task_loss='zero_one' on whole sequences is not a sum over positions, so Viterbi "
-                "cannot maximise it; use 'hamming' (optionally Hamming(normalize=False))."
+                "cannot maximise it; use 'hamming' or 'normalized_hamming'."
             )
         return loss
 

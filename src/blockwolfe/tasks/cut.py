@@ -80,7 +80,8 @@ class Cut(LabellingTask):
     Parameters
     ----------
     labels : the two labels in the order wanted; None takes what occurs in Y, sorted.
-    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object, for example
+    task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share), a cost
+        matrix, or a `Hamming` / `CostMatrix` object, for example
         ``Hamming(class_weight={"horse": 3.0})`` when missing a horse is worse. All nodes count
         alike: weights by node are not offered, since a loss is a function of labels alone.
     bias : a constant node feature (regularised like the others).

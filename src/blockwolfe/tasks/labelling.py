@@ -103,7 +103,7 @@ class LabellingTask(PartTask):
         if isinstance(loss, ZeroOne):
             raise OptionError(
                 "task_loss='zero_one' on whole graphs is not a sum over nodes, so it cannot be "
-                "maximised exactly; use 'hamming' (optionally Hamming(normalize=False))."
+                "maximised exactly; use 'hamming' or 'normalized_hamming'."
             )
         return loss
 

@@ -5,7 +5,8 @@ L(y, y_hat) = scale(length) * sum_t cost[y_t, y_hat_t],      cost >= 0, zero dia
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ __all__ = ["CostMatrix", "Hamming", "Loss", "ZeroOne", "as_loss", "label_losses"
 class Loss(BaseEstimator):
     """Base of the losses; use `ZeroOne`, `Hamming` or `CostMatrix`.
 
-    >>> Hamming().scale(4)
+    >>> Hamming(normalize=True).scale(4)
     0.25
     """
 
     class_weight: Any = None
-    normalize: bool = True
+    normalize: bool = False
 
     def base_cost(self, n_labels: int) -> np.ndarray:
         """Cost of each (true, predicted) pair of labels before class weights."""
@@ -92,13 +93,13 @@ class ZeroOne(Loss):
 
 
 class Hamming(Loss):
-    """Share of wrong positions (``normalize=True``, the default) or their number.
+    """The number of wrong positions or, with ``normalize=True``, their share.
 
-    >>> Hamming(normalize=False).scale(np.array([3, 5]))
+    >>> Hamming().scale(np.array([3, 5]))
     array([1., 1.])
     """
 
-    def __init__(self, normalize: bool = True, class_weight: Any = None) -> None:
+    def __init__(self, normalize: bool = False, class_weight: Any = None) -> None:
         self.normalize = normalize
         self.class_weight = class_weight
 
@@ -113,7 +114,7 @@ class CostMatrix(Loss):
            [5., 0.]])
     """
 
-    def __init__(self, costs: Any, normalize: bool = True, class_weight: Any = None) -> None:
+    def __init__(self, costs: Any, normalize: bool = False, class_weight: Any = None) -> None:
         self.costs = costs
         self.normalize = normalize
         self.class_weight = class_weight
@@ -152,7 +153,11 @@ def label_losses(
     return np.asarray(np.add.reduceat(costs, offset[:-1]) * loss.scale(np.diff(offset)))
 
 
-_NAMED = {"zero_one": ZeroOne, "hamming": Hamming}
+_NAMED: dict[str, Callable[[], Loss]] = {
+    "zero_one": ZeroOne,
+    "hamming": Hamming,
+    "normalized_hamming": functools.partial(Hamming, normalize=True),
+}
 
 
 def as_loss(loss: Any) -> Loss:

@@ -85,7 +85,7 @@ class Matching(PartTask):
         miss_cost: float = 1.0,
         wrong_cost: float = 1.0,
         possible_cost: float = 0.0,
-        normalize: bool = True,
+        normalize: bool = False,
         project_truth: bool = False,
         bias: bool = True,
     ) -> None:

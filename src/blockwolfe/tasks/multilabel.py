@@ -167,7 +167,7 @@ class Multilabel(PartTask):
         of the training labels), "full" (all), or a list of pairs of labels.
     labels : the names of the labels (the columns of Y), in their order; None takes 0..L-1, or the
         labels that occur where Y has sets.
-    task_loss : "hamming" (the share of wrong entries), `Hamming(normalize=False)` for their number,
+    task_loss : "hamming" (the number of wrong entries), "normalized_hamming" (their share),
         or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]. `class_weight` is a dict from label to
         the cost of missing it, or "balanced": as many times more expensive as the label is
         rarer on than off.

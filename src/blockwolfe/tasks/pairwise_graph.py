@@ -86,7 +86,8 @@ class PairwiseGraph(LabellingTask):
         what that could not settle to toulbar2 (``pip install 'blockwolfe[map]'``); its time can
         grow exponentially with the size of a graph.
     max_iterations : of the message passing; it stops sooner when it gains no more.
-    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share, as in
+        the papers), a cost matrix, or a `Hamming` / `CostMatrix` object.
     bias : a constant node feature (regularised like the others).
 
     >>> import blockwolfe as bw

@@ -64,7 +64,8 @@ class SpanningTree(PartTask):
 
     Parameters
     ----------
-    task_loss : "hamming" (share of words with a wrong head) or `Hamming(normalize=False)`.
+    task_loss : "hamming" (the number of words with a wrong head) or "normalized_hamming" (their
+        share).
     min_count, prune : of the `ArcVectorizer`; not used on `Arcs`.
 
     >>> import blockwolfe as bw
@@ -117,7 +118,7 @@ class SpanningTree(PartTask):
         if type(loss) is not Hamming or loss.class_weight is not None:
             raise OptionError(
                 f"task_loss={self.task_loss!r}: the loss of a parse is 'hamming' or "
-                "Hamming(normalize=False), on heads; classes and their costs do not apply."
+                "'normalized_hamming', on heads; classes and their costs do not apply."
             )
         return loss
 

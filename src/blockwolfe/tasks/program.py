@@ -110,8 +110,8 @@ class Program(Learned, BaseEstimator):
 
     Parameters
     ----------
-    task_loss : "hamming" (the share of wrong variables), `Hamming(normalize=False)` for their
-        number, or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]; `class_weight={1: 2.0}` makes
+    task_loss : "hamming" (the number of wrong variables), "normalized_hamming" (their share),
+        or a 2 x 2 cost matrix [[0, false alarm], [miss, 0]]; `class_weight={1: 2.0}` makes
         misses twice as expensive.
 
     >>> import blockwolfe as bw

@@ -22,7 +22,7 @@ from blockwolfe.structures import segments
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
-from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of
+from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens, tokens_of
 from blockwolfe.tasks.reading.labels import encode, find, find_classes, flatten
 
 __all__ = ["Segments"]
@@ -56,7 +56,7 @@ class Segments(PartTask):
 
     X is a list of (length, n_features) arrays or sparse matrices. Weights: for every label, the
     features of the positions summed over a segment, and the length of the segment; and pairs of
-    labels of neighbouring segments (which may be equal). The loss is the share of positions whose
+    labels of neighbouring segments (which may be equal). The loss is the number of positions whose
     label is wrong, or that begin a segment where the other does not.
 
     Parameters
@@ -65,6 +65,7 @@ class Segments(PartTask):
         as rows of features, so memory grows with it.
     n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
     labels : the label set itself, in the order wanted.
+    normalize : whether the loss is the share of such positions, not their number.
 
     >>> import blockwolfe as bw
     >>> X = [[[1.0], [1.0], [0.0]], [[0.0], [1.0]]]
@@ -78,16 +79,23 @@ class Segments(PartTask):
     learned = ("classes_", "longest_")
 
     def __init__(
-        self, max_length: int | None = None, *, n_labels: int | None = None, labels: Any = None
+        self,
+        max_length: int | None = None,
+        *,
+        n_labels: int | None = None,
+        labels: Any = None,
+        normalize: bool = False,
     ) -> None:
         self.max_length = max_length
         self.n_labels = n_labels
         self.labels = labels
+        self.normalize = normalize
 
     def fit(self, X: Any, Y: Any) -> Segments:
         """Learn labels, the longest segment and the layout; trains nothing."""
         limit = self.max_length
         check_integer("max_length", limit, 1, or_none=True)
+        check_flags(self, "normalize")
         flat, _ = flatten([[label for _, _, label in _triples(y, i)] for i, y in enumerate(Y)])
         self.classes_ = find_classes(flat, self.n_labels, self.labels)
         lengths = [end - begin for i, y in enumerate(Y) for begin, end, _ in _triples(y, i)]
@@ -190,7 +198,7 @@ class Segments(PartTask):
             at = np.arange(n - length + 1)
             cost[at, length - 1] = (differs | ~begins[:, None])[at] + inside[at + length]
             cost[at, length - 1] -= inside[at + 1]
-        return cost / n
+        return cost / n if self.normalize else cost
 
     def _output(self, part: np.ndarray, given: GraphInput, i: int) -> list[Any]:
         n_labels, longest = len(self.classes_), self.longest_
@@ -203,7 +211,7 @@ class Segments(PartTask):
         ]
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
-        """Share of positions with a wrong label or a wrong begin; unseen labels are wrong."""
+        """Positions with a wrong label or a wrong begin; unseen labels are wrong."""
         return np.array(
             [self._loss(y, z, i) for i, (y, z) in enumerate(zip(Y, Y_hat, strict=True))]
         )
@@ -218,7 +226,8 @@ class Segments(PartTask):
         if rows[0][-1, 1] != rows[1][-1, 1]:
             raise InputError(f"Y[{i}] and Y_hat[{i}] differ in their numbers of positions.")
         (codes, begins), (guess, guessed) = map(_by_position, rows)
-        return float(np.mean((codes != guess) | (begins != guessed)))
+        is_wrong = (codes != guess) | (begins != guessed)
+        return float(is_wrong.mean() if self.normalize else is_wrong.sum())
 
     # -- sizes, and outputs for checks ---------------------------------------------------------
 

@@ -45,7 +45,8 @@ class Tree(LabellingTask):
     ----------
     n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
     labels : the label set itself, in the order wanted.
-    task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
+    task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share, as in
+        the papers), a cost matrix, or a `Hamming` / `CostMatrix` object.
     bias : a constant node feature (regularised like the others).
 
     >>> import blockwolfe as bw
