@@ -44,9 +44,9 @@ def test_certified_means_a_gap_of_at_most_tol_and_of_no_more_work(method):
     for tol in np.geomspace(0.3, 0.03, 5):
         result = bw.solve(problem, LAM, method, tol, random_state=0, max_passes=3000)
         assert result.status is bw.Status.CERTIFIED
-        assert result.certificate.gap <= tol
+        assert result.certificate.relative_gap <= tol
         certified = result.trace["gap"][~np.isnan(result.trace["gap"])]
-        assert (certified[:-1] > tol).all()
+        assert (certified[:-1] > tol * problem.unit).all()
 
 
 @pytest.mark.parametrize("passes", [1, 2, 5, 9])
@@ -56,10 +56,11 @@ def test_the_certificate_is_of_the_weights_that_are_returned(method, passes):
     problem = problem_of()
     result = bw.solve(problem, LAM, method, 1e-9, max_passes=passes, random_state=0)
     found = result.certificate
-    assert result.trace[-1].passes == passes
+    if "cache" not in method:  # (else visits without an oracle call count less)
+        assert result.trace[-1].passes == passes
     assert result.trace[-1].gap == found.gap
     assert found.primal == pytest.approx(problem.primal(result.w, LAM), rel=1e-12)
-    again = bw.certify(problem, result.state, LAM)
+    again = bw.certify(problem, result.state, LAM, w=result.w)
     assert (found.dual, found.gap) == (pytest.approx(again.dual), pytest.approx(again.gap))
 
 
@@ -145,7 +146,7 @@ def test_seconds_of_an_earlier_process_count(monkeypatch, tmp_path):
     second = bw.solve(problem, LAM, max_passes=6, **options)
     calls = [r.counts.oracle_calls + r.counts.certificate_calls for r in (first, second)]
     for result, n_calls in zip((first, second), calls, strict=True):  # (and a few to begin with)
-        assert n_calls <= result.seconds <= n_calls + 20.0
+        assert n_calls <= result.seconds <= n_calls + 30.0
     assert second.trace["seconds"][-1] >= first.seconds + calls[1] - calls[0]
 
 

@@ -21,7 +21,7 @@ from zoo import PROBLEMS, multiclass_data
 
 LAM = 0.05
 N = 60  # a pass takes a minute
-N_PROBES = 9  # oracle calls before a run: three examples at three w
+N_PROBES = 9 + 10  # oracle calls before a run: three examples at three w, ten for the unit
 
 
 @pytest.fixture
