@@ -140,7 +140,9 @@ BAD_TOKENS = {
 @pytest.mark.parametrize(
     ("kind", "change", "named"),
     [pytest.param("rows", change, "model.npz", id=name) for name, change in BAD_MODELS.items()]
-    + [pytest.param("tokens", change, "vocabulary", id=name) for name, change in BAD_TOKENS.items()],
+    + [
+        pytest.param("tokens", change, "vocabulary", id=name) for name, change in BAD_TOKENS.items()
+    ],
 )
 def test_crafted_models(models, tmp_path, kind, change, named):
     path = tmp_path / "model.npz"
