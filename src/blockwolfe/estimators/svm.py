@@ -13,11 +13,11 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from blockwolfe.base.checks import check_positive
+from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary

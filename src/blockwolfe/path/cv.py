@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from blockwolfe.base.checks import check_flag, check_integer
+from blockwolfe.base.checks import check_flag, check_integer, check_weight
 from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.svm import StructuredSVM
@@ -21,7 +21,7 @@ from blockwolfe.path.grid import check_lams, solve_grid
 from blockwolfe.path.scores import LambdaScores
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.status import Status
 from blockwolfe.running.progress import FoldLine, shown
 from blockwolfe.tasks.multiclass import Multiclass

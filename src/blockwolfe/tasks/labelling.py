@@ -9,6 +9,7 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Reader
+from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
@@ -22,7 +23,7 @@ from blockwolfe.tasks.reading.graphs import (
     read_ends,
 )
 from blockwolfe.tasks.reading.inputs import check_flags, checked_mask, n_positions
-from blockwolfe.tasks.reading.labels import encode, find_classes, flatten
+from blockwolfe.tasks.reading.labels import encode, find_classes
 
 __all__ = ["LabellingTask"]
 

@@ -17,13 +17,14 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError
 from blockwolfe.structures import segments
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of
-from blockwolfe.tasks.reading.labels import encode, find, find_classes, flatten
+from blockwolfe.tasks.reading.labels import encode, find, find_classes
 
 __all__ = ["Segments"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.markup import Html, element, joined
+from blockwolfe.metrics import LabelScore, label_report
 from blockwolfe.report.outputs.examples import marked, row_text
-from blockwolfe.report.outputs.measures import LabelScore, of_sets
+from blockwolfe.report.outputs.measures import of_sets
 from blockwolfe.report.outputs.view import LabelMatrix, View, feature_name
-from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["LabelSets"]
 
@@ -39,11 +39,8 @@ class LabelSets(View):
 
     def label_scores(self, Y: Any, Y_hat: Any) -> list[LabelScore]:
         """Of every label: whether it is in the set or not."""
-        labels = self.task.classes_
-        truth, guess = label_table(Y, labels), label_table(Y_hat, labels)
-        counts = ((truth * guess).sum(axis=0), guess.sum(axis=0), truth.sum(axis=0))
-        columns = (labels.tolist(), *(count.tolist() for count in counts))
-        return [LabelScore.of(*values) for values in zip(*columns, strict=True)]
+        truth, guess = self.readable(Y), self.readable(Y_hat)
+        return list(label_report(truth, guess, self.task.classes_).scores)
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
         """Feature and label, or both labels of a pair."""

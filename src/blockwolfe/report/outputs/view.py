@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.markup import Html
+from blockwolfe.metrics import LabelScore
 from blockwolfe.report.outputs.catalogue import view_of
 from blockwolfe.report.outputs.examples import outputs_of
-from blockwolfe.report.outputs.measures import LabelScore
 
 __all__ = ["LabelMatrix", "PartsView", "View", "feature_name", "view_inside"]
 

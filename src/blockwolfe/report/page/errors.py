@@ -8,10 +8,10 @@ import numpy as np
 
 from blockwolfe.base.markup import Html, element, number
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.metrics import LabelScore
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.displays.confusion import ConfusionDisplay
 from blockwolfe.report.outputs.catalogue import view_of
-from blockwolfe.report.outputs.measures import LabelScore
 from blockwolfe.report.outputs.view import View
 from blockwolfe.report.page.page import Page, facts, named_table
 from blockwolfe.tasks.reading.inputs import positional
