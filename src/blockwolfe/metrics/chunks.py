@@ -44,10 +44,12 @@ def chunk_f1(
     Tags are ``O`` and a prefix with a type, such as ``B-NP``. Schemes:
 
     * "BIO": as conlleval counts. An ``I-`` that continues no chunk of its type begins one.
-    * "IOB2": the same prefixes, strictly. A chunk begins with ``B-``, and an ``I-`` of another
-      type right behind it spoils it, as in the strict mode of seqeval.
+    * "IOB2": the same prefixes, strictly. A chunk is ``B-`` and what follows of ``I-`` of its
+      type; other tags make no chunk.
     * "IOBES", "BILOU": strictly. A chunk is ``B-``, any number of ``I-``, and ``E-`` (``L-``),
       all of one type, or a single ``S-`` (``U-``); other tags make no chunk.
+
+    The strict ones count as the strict mode of seqeval does.
 
     >>> chunk_f1([["B-NP", "I-NP", "O", "B-VP"]], [["I-NP", "I-NP", "O", "O"]])
     F1Score(precision=1.0, recall=0.5, f1=0.6666666666666666)
@@ -136,18 +138,15 @@ def _loose_chunks(tags: list[Tag], scheme: _Scheme) -> Iterator[Chunk]:
 def _strict_chunks(tags: list[Tag], scheme: _Scheme) -> Iterator[Chunk]:
     """As the strict mode of seqeval."""
     ended = [*tags, ("O", "")]
-    t = 0
-    while t < len(tags):
-        start, (prefix, kind) = t, tags[t]
-        t += 1
+    for start, (prefix, kind) in enumerate(tags):
+        end = start + 1
         if prefix == scheme.single:
-            yield start, t, kind
+            yield start, end, kind
         if prefix != "B":
             continue
-        while ended[t] == ("I", kind):
-            t += 1
-        if not scheme.last and ended[t][0] != "I":
-            yield start, t, kind
-        elif scheme.last and ended[t] == (scheme.last, kind):
-            t += 1
-            yield start, t, kind
+        while ended[end] == ("I", kind):
+            end += 1
+        if not scheme.last:
+            yield start, end, kind
+        elif ended[end] == (scheme.last, kind):
+            yield start, end + 1, kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence, Set
 from typing import Any, NamedTuple
@@ -65,8 +66,8 @@ class Counts(NamedTuple):
 
     def score(self) -> F1Score:
         """Precision, recall and F1; 0 of nothing."""
-        _, precision, recall, f1, _ = LabelScore.of(None, *self)
-        return F1Score(*(0.0 if value != value else value for value in (precision, recall, f1)))
+        shares = LabelScore.of(None, *self)[1:4]
+        return F1Score(*(0.0 if math.isnan(value) else value for value in shares))
 
 
 def count_sets(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -99,20 +100,25 @@ class LabelReport:
 
         def row(name: str, values: Iterable[float]) -> str:
             *shares, support = values
-            shown = ("-" if share != share else f"{share:.{digits}f}" for share in shares)
-            return line(name, [*shown, f"{support:g}"])
+            shown = ("-" if math.isnan(share) else f"{share:.{digits}f}" for share in shares)
+            return line(name, [*shown, _number(support)])
 
         lines = [line("", _COLUMNS), ""]
         lines += [row(name, score[1:]) for name, score in zip(names, self.scores, strict=True)]
         lines.append("")
         if self.accuracy is not None:
-            right = ("", "", f"{self.accuracy:.{digits}f}", f"{self.support:g}")
+            right = ("", "", f"{self.accuracy:.{digits}f}", _number(self.support))
             lines.append(line("accuracy", right))
         lines += [row(name, (*mean, self.support)) for name, mean in self._averages()]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.table()
+
+
+def _number(support: float) -> str:
+    """A count as it is; a sum of weights with up to six digits."""
+    return str(support) if isinstance(support, int) else f"{support:.6g}"
 
 
 def label_report(
@@ -139,9 +145,7 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def count_labels(
-    Y: Any, Y_hat: Any, sample_weight: Any = None
-) -> tuple[dict[Any, Counts], float]:
+def count_labels(Y: Any, Y_hat: Any, sample_weight: Any = None) -> tuple[dict[Any, Counts], float]:
     """The counts of each label that is true or predicted, sorted; and the share of right ones.
 
     >>> count_labels(["a", "b"], ["a", "a"])[0]["a"]

@@ -82,6 +82,7 @@ class Scorer:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The measure of what the estimator predicts for X."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if self.name == _OWN:
             return float(estimator.score(X, y, **weights))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.markup import Html, element, joined
-from blockwolfe.metrics import LabelScore, label_report
+from blockwolfe.metrics import LabelReport, label_report
 from blockwolfe.report.outputs.examples import marked, row_text
 from blockwolfe.report.outputs.measures import of_sets
 from blockwolfe.report.outputs.view import LabelMatrix, View, feature_name
@@ -37,10 +37,9 @@ class LabelSets(View):
         """Exact matches, wrong labels, precision, recall and F1."""
         return of_sets(self.readable(Y), self.readable(Y_hat), len(self.task.classes_))
 
-    def label_scores(self, Y: Any, Y_hat: Any) -> list[LabelScore]:
+    def label_report(self, Y: Any, Y_hat: Any) -> LabelReport:
         """Of every label: whether it is in the set or not."""
-        truth, guess = self.readable(Y), self.readable(Y_hat)
-        return list(label_report(truth, guess, self.task.classes_).scores)
+        return label_report(self.readable(Y), self.readable(Y_hat), self.task.classes_)
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
         """Feature and label, or both labels of a pair."""
