@@ -255,7 +255,7 @@ def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
         ),
         (
             ["evaluate", trained.model, data, "--measure", "f2"],
-            "scoring='f2' is not known; valid: 'score'",
+            "measure='f2' is not known; valid: 'score'",
         ),
         (["evaluate", trained.model, data, "--measure", "link_f1"], "sure[0]"),
     ):

@@ -12,7 +12,7 @@ import pytest
 from blockwolfe.cli.methods import EXAMPLES
 from blockwolfe.estimators.model_file import load
 from blockwolfe.methods.registry import as_method, method_names
-from command_line import program
+from command_line import columns, program
 
 
 def test_train_prints_the_certificate_and_writes_a_model(trained):

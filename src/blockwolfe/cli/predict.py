@@ -103,14 +103,15 @@ def evaluate(
     """
     from blockwolfe.cli.files import load_model, read_later
     from blockwolfe.data.formats.base import located
-    from blockwolfe.errors import InputError
-    from blockwolfe.metrics.scorers import scorer
+    from blockwolfe.errors import InputError, unknown_option
+    from blockwolfe.metrics.scorers import scorer_names
     from blockwolfe.problem.evaluate import task_losses
     from blockwolfe.report.outputs.catalogue import view_of
     from blockwolfe.tasks.measuring import measured
 
     for asked in measure or ():
-        scorer(asked)  # (an unknown name is an error before files are read)
+        if asked not in scorer_names():
+            raise unknown_option("measure", asked, scorer_names())
     svm, reader = load_model(model, data, format, lam)
     name, _ = task_of_model(svm)
     examples = read_later(reader, data, labelled=True)
