@@ -48,6 +48,12 @@ def test_shares_of_right_labels(seed):
         assert bw.metrics.exact_match([list(y) for y in Y], Y_hat, given) == pytest.approx(expected)
 
 
+def test_outputs_of_two_kinds_are_not_the_same():
+    assert (
+        bw.metrics.exact_match([np.arange(3), {"k": 1}, "a"], [{"k": 1}, {"k": 1}, ["a"]]) == 1 / 3
+    )
+
+
 def test_weights_are_repeated_examples():
     """All measures but those of F1 averages by label are the same on copies of examples."""
     Y, Y_hat, weight = sequences(3)

@@ -69,11 +69,13 @@ def _is_same(y: Any, z: Any, i: int) -> bool:
         return np.array_equal(y, z)
     if _is_row(y) and _is_row(z):
         return len(y) == len(z) and all(_is_same(a, b, i) for a, b in zip(y, z, strict=True))
-    if isinstance(y, Set) != isinstance(z, Set):
+    if (isinstance(y, Set) and _is_row(z)) or (_is_row(y) and isinstance(z, Set)):
         raise InputError(
             f"Y_true[{i}] is a {type(y).__name__} and Y_pred[{i}] a {type(z).__name__}; expected "
             "sets on both sides or on none."
         )
+    if _is_row(y) or _is_row(z):
+        return False  # (outputs of two kinds)
     try:
         return bool(y == z)
     except (TypeError, ValueError) as error:

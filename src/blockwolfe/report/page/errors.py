@@ -45,7 +45,7 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
         content.append(_confusion_part(page, confusion))
-    else:
+    elif callable(getattr(svm.task_, "measure", None)):  # (else it is what the next line says)
         numbers.append(("score", f"{measured(svm.task_, Y, Y_hat):.4f}"))
     n_right = int((losses == 0).sum())
     numbers.append(("examples without a mistake", f"{n_right:,} of {len(losses):,}"))
