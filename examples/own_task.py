@@ -39,6 +39,12 @@ class Ranking:
             self.outputs(x), key=lambda h: self.loss(y, h) + float(np.dot(w, self.features(x, h)))
         )
 
+    def measure(self, Y: Any, Y_hat: Any) -> float:
+        """Optional: what `score` is, here the share of pairs in the right order."""
+        return 1.0 - float(
+            np.mean([self.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
+        )
+
     def outputs(self, x: np.ndarray) -> list[tuple[int, ...]]:
         """Optional: lets `check_task` compare with every output."""
         return [tuple(order) for order in ORDERS]

@@ -20,6 +20,7 @@ LAYERS = [
     ["errors"],
     ["base"],
     ["data"],
+    ["metrics"],
     ["structures"],
     ["features"],
     ["tasks"],
@@ -179,6 +180,7 @@ def public_objects():
         bw,
         bw.tasks,
         bw.datasets,
+        bw.metrics,
         bw.structures.chain,
         bw.structures.choice,
         bw.structures.spanning_tree,
@@ -208,7 +210,7 @@ def test_public_names_have_a_running_example(value):
 
 
 def test_public_names_are_listed():
-    for module in (bw, bw.tasks, bw.datasets):
+    for module in (bw, bw.tasks, bw.datasets, bw.metrics):
         assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)

@@ -20,7 +20,7 @@ from blockwolfe.data.datasets.synthetic_sequences import digit_strings, syntheti
 from blockwolfe.data.datasets.ud_ewt import load_ud_ewt
 from blockwolfe.data.formats.alignment_lines import read_alignments
 from blockwolfe.data.formats.conllu import read_conllu
-from blockwolfe.data.scores import alignment_error_rate, chunk_f1, pck, unlabelled_attachment_score
+from blockwolfe.metrics import alignment_error_rate, chunk_f1, pck, unlabelled_attachment_score
 from blockwolfe.tasks.toy import ToyProblem, toy_problem
 
 __all__ = [

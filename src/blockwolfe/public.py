@@ -1,6 +1,6 @@
 """Every public name; `import blockwolfe` finds them here when one is first asked for."""
 
-from blockwolfe import datasets, structures, tasks
+from blockwolfe import datasets, metrics, structures, tasks
 from blockwolfe.comparison.compare import compare
 from blockwolfe.comparison.result import Comparison
 from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
@@ -141,6 +141,7 @@ __all__ = [
     "datasets",
     "load",
     "load_path",
+    "metrics",
     "register",
     "solve",
     "solve_grid",

@@ -245,6 +245,19 @@ def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
         (["path", "chain", data, "-o", path, "--plot", tmp_path / "p.foo"], "must end in one of"),
         (["inspect", trained.model, "--top", "-3"], "--top"),
         (["train", "chain", data, "-o", path, "--cv", "99"], "cv=99 must be from 2 to the number"),
+        (
+            ["train", "chain", data, "-o", path, "--scoring", "accuracy"],
+            "--scoring has no meaning without --cv",
+        ),
+        (
+            ["train", "chain", data, "-o", path, "--cv", "2", "--scoring", "f2"],
+            "scoring='f2' is not known; valid: 'score'",
+        ),
+        (
+            ["evaluate", trained.model, data, "--measure", "f2"],
+            "measure='f2' is not known; valid: 'score'",
+        ),
+        (["evaluate", trained.model, data, "--measure", "link_f1"], "sure[0]"),
     ):
         assert words in only_line(inside(*command))
     assert not path.exists()

@@ -12,7 +12,7 @@ import pytest
 from blockwolfe.cli.methods import EXAMPLES
 from blockwolfe.estimators.model_file import load
 from blockwolfe.methods.registry import as_method, method_names
-from command_line import program
+from command_line import columns, program
 
 
 def test_train_prints_the_certificate_and_writes_a_model(trained):
@@ -42,6 +42,39 @@ def test_evaluate_as_json(trained, corpus):
     assert scores["n_examples"] == 5
     assert scores["chunk_f1"] == scores["accuracy"] == 1.0
     assert scores["task_loss"] == 0.0
+    assert scores["score"] == 1.0
+
+
+def test_evaluate_with_more_measures(inside, trained, tmp_path):
+    (tmp_path / "new.txt").write_text(columns(2).replace("B-VP", "I-VP"))
+    asked = [
+        "--measure",
+        "f1_macro",
+        "--measure",
+        "chunk_f1_iob2",
+        "--measure",
+        "score",
+        "--per-label",
+    ]
+    done = inside("evaluate", trained.model, tmp_path / "new.txt", *asked, "--json")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads(done.stdout)
+    assert scores["score"] == scores["accuracy"] < 1.0
+    assert scores["chunk_f1_iob2"] < scores["chunk_f1"] == 1.0  # as strict as it says
+    labels = scores["labels"]
+    assert labels["I-VP"]["recall"] == 0.0
+    assert labels["B-NP"]["f1"] == 1.0
+    assert labels["B-VP"] == {
+        "label": "B-VP",
+        "precision": 0.0,
+        "recall": None,
+        "f1": 0.0,
+        "support": 0,
+    }
+    assert scores["f1_macro"] == pytest.approx(np.mean([score["f1"] for score in labels.values()]))
+    shown = inside("evaluate", trained.model, tmp_path / "new.txt", *asked).stdout
+    assert "f1 macro" in shown
+    assert "weighted avg" in shown
 
 
 def test_inspect(trained):
@@ -203,6 +236,14 @@ def test_cross_validation_chooses_lam(inside, corpus, tmp_path):
     page = tmp_path / "r.html"
     assert inside("report", tmp_path / "m.npz", "-o", page).returncode == 0
     assert "2 values of lambda were scored on 2 folds" in page.read_text()
+
+
+def test_lam_is_chosen_by_a_measure(inside, corpus, tmp_path):
+    options = ["--cv", "2", "--lams", "0.5,0.05", "--tol", "0.05", "--scoring", "chunk_f1"]
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *options)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"lam = 0\.\d+ of 2, chunk_f1 [01]\.\d{4} on 2 folds", done.stdout)
+    assert "of 2, chunk_f1 " in inside("inspect", tmp_path / "m.npz").stdout
 
 
 def test_of_many_lambdas_the_best_are_shown(trained):

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from blockwolfe.data.formats.conll import read_columns
-from blockwolfe.data.scores import chunk_f1
 from blockwolfe.data.vectorizers.chunks import ChunkFeatures
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.metrics import chunk_f1
 
 TEXT = "He PRP B-NP\nran VBD B-VP\n\n\nWhy\tWRB  B-ADVP \n"
 SENTENCES = [[("He", "PRP", "B-NP"), ("ran", "VBD", "B-VP")], [("Why", "WRB", "B-ADVP")]]

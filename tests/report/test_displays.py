@@ -72,8 +72,8 @@ def test_confusion_is_drawn(chain):
 
 
 @pytest.mark.parametrize(("truth", "guess", "message"), [
-    ([["a"], ["b"]], [["a"]], "one y for every x"),
-    ([["a"], ["b", "a"]], [["a"], ["b"]], r"Y_true\[1\] and Y_pred\[1\] differ in length"),
+    ([["a"], ["b"]], [["a"]], "Y_true has 2 examples and Y_pred has 1"),
+    ([["a"], ["b", "a"]], [["a"], ["b"]], r"Y_true\[1\] has 2 labels and Y_pred\[1\] has 1"),
     ([["a"]], [[1]], "labels of one kind"),
 ])  # fmt: skip
 def test_confusion_refuses_what_does_not_fit(truth, guess, message):

@@ -153,12 +153,13 @@ def test_every_kind_of_task_has_a_report(name, tmp_path):
     assert ("pairs" in drawn) == (name == "sets")
 
 
-def test_losses_above_one_are_no_score(tmp_path):
+def test_the_score_is_a_share_whatever_the_losses(tmp_path):
     links = bw.tasks.Links([[2.0], [0.1], [0.2], [1.5]], shape=(2, 2))
     svm = bw.StructuredSVM(bw.tasks.Matching(miss_cost=3.0), lam=0.1, tol=0.1)
     svm.fit([links], [[(0, 0), (1, 1)]])
-    assert "score (1 - loss)" in report(svm, tmp_path, held_out=([links], [[(0, 0), (1, 1)]]))[0]
-    assert "score (1 - loss)" not in report(svm, tmp_path, held_out=([links], [[(0, 1)]]))[0]
+    for truth, score in (([(0, 0), (1, 1)], "1.0000"), ([(0, 1)], "0.0000"), ([(0, 0)], "0.6667")):
+        text = report(svm, tmp_path, held_out=([links], [truth]))[0]
+        assert score in text[text.index(">score<") :][:80]
 
 
 def test_columns_with_nothing_in_them_are_left_out(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.errors import InputError, OptionError, unknown_option
 
 __all__ = [
     "check_flag",
@@ -15,6 +15,7 @@ __all__ = [
     "check_kind",
     "check_positive",
     "check_share",
+    "check_weight",
     "is_integer",
     "is_real",
 ]
@@ -77,3 +78,31 @@ def check_kind(name: str, value: Any, kind: type, valid: list[str]) -> None:
     """An object of the right family."""
     if not isinstance(value, kind):
         raise unknown_option(name, value, valid)
+
+
+def check_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """Sample weights >= 0 that are not all zero; ones when none are given.
+
+    >>> check_weight(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"sample_weight={sample_weight!r} is not one number per example; for weights by class "
+            "use class_weight of the task's loss."
+        ) from error
+    if weight.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {weight.shape}; expected one weight per example, ({n},)."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InputError("sample_weight has negative, NaN or infinite entries; expected >= 0.")
+    if not weight.any():
+        raise InputError("sample_weight is zero for every example; nothing is left.")
+    if weight.max() > np.finfo(float).max / n:
+        raise InputError("sample_weight sums to more than a float can hold; scale it down.")
+    return weight

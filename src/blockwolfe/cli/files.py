@@ -116,7 +116,7 @@ def load_model(
 def _load(path: str, lam: float | None) -> Any:
     from blockwolfe.base.archive import is_kind
     from blockwolfe.estimators.model_file import load
-    from blockwolfe.estimators.svm import StructuredSVM
+    from blockwolfe.estimators.svm import estimator_with
     from blockwolfe.path.result import PATH, load_path
 
     if not is_kind(Path(path), PATH):
@@ -129,10 +129,8 @@ def _load(path: str, lam: float | None) -> Any:
             f"{path} has weights for every lambda from {found.lam_min:.6g} up; choose one with "
             "--lam."
         )
-    svm = StructuredSVM(found.task, lam=lam)
-    svm.task_, svm.coef_, svm.lam_ = found.task, found.coef(lam), lam
+    svm = estimator_with(found.task, found.coef(lam), lam)
     svm.extra_ = found.extra
-    svm._copy_from_task()
     return svm
 
 

@@ -75,6 +75,13 @@ def complete_dataset(incomplete: str) -> list[str]:
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
+def complete_measure(incomplete: str) -> list[str]:
+    """Names of measures that begin so."""
+    from blockwolfe.metrics.scorers import scorer_names
+
+    return [name for name in scorer_names() if name.startswith(incomplete)]
+
+
 _TASK_HELP = f"What is predicted: {', '.join(TASKS)}."
 _DATA_HELP = "Files, gzip or plain, - for standard input, or dataset:NAME/SPLIT."
 

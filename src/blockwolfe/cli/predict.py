@@ -22,6 +22,20 @@ Output = Annotated[
 ]
 
 
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="NAME",
+        help="One more measure, such as chunk_f1_iobes or f1_macro; may be repeated.",
+        autocompletion=o.complete_measure,
+    ),
+]
+PerLabel = Annotated[
+    bool, typer.Option("--per-label", help="Also precision, recall and F1 of every label.")
+]
+
+
 def predict(
     model: Model,
     data: Given,
@@ -67,6 +81,8 @@ def predict(
 def evaluate(
     model: Model,
     data: Given,
+    measure: Measures = None,
+    per_label: PerLabel = False,
     lam: OfPath = None,
     format: o.DataFormat = None,
     json: o.Json = False,
@@ -74,21 +90,28 @@ def evaluate(
 ) -> int:
     """Score a model on data with true outputs.
 
-    Always the mean task loss; then what is usual for the task: accuracy of positions and
-    sequences, chunk precision, recall and F1 where labels are BIO tags, attachment of trees,
-    alignment error rate, intersection over union of segments, exact matches of label sets.
+    Always the mean task loss and the score of the task; then what is usual for it: accuracy of
+    positions and sequences, chunk precision, recall and F1 where labels are tags of chunks,
+    attachment of trees, alignment error rate, intersection over union of segments, exact matches
+    of label sets.
 
     \b
     Examples:
       blockwolfe evaluate chunker.npz test.txt.gz
+      blockwolfe evaluate tagger.npz test.txt --per-label --measure f1_macro
       blockwolfe evaluate parser.npz test.conllu --json | jq .unlabelled_attachment_score
     """
     from blockwolfe.cli.files import load_model, read_later
     from blockwolfe.data.formats.base import located
-    from blockwolfe.errors import InputError
+    from blockwolfe.errors import InputError, unknown_option
+    from blockwolfe.metrics.scorers import scorer_names
     from blockwolfe.problem.evaluate import task_losses
     from blockwolfe.report.outputs.catalogue import view_of
+    from blockwolfe.tasks.measuring import measured
 
+    for asked in measure or ():
+        if asked not in scorer_names():
+            raise unknown_option("measure", asked, scorer_names())
     svm, reader = load_model(model, data, format, lam)
     name, _ = task_of_model(svm)
     examples = read_later(reader, data, labelled=True)
@@ -98,13 +121,38 @@ def evaluate(
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
     _tell_of_unknown_labels(svm, examples.Y, data)
-    scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
+    view = view_of(svm.task_)
+    scores = {"task_loss": loss, "score": measured(svm.task_, examples.Y, outputs),
+              **view.measures(examples.Y, outputs),
+              **_asked(measure or (), view, examples.Y, outputs)}  # fmt: skip
+    report = _label_report(view, examples.Y, outputs) if per_label else None
     n = len(outputs)
-    rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
-    title = f"{model} on {data}: {n} examples"
-    show(json, {"model": model, "data": data, "task": name, "n_examples": n, **scores},
-         table(title, ("", ""), rows))  # fmt: skip
+    rows = [(each.replace("_", " "), value) for each, value in scores.items()]
+    numbers = {"model": model, "data": data, "task": name, "n_examples": n, **scores}
+    shown = [table(f"{model} on {data}: {n} examples", ("", ""), rows)]
+    if report is not None:
+        numbers["labels"] = {str(s.label): s._asdict() for s in report.scores}
+        shown.append(report.table())
+    show(json, numbers, *shown)
     return OK
+
+
+def _asked(names: Any, view: Any, Y: Any, Y_hat: Any) -> dict[str, float]:
+    """Measures by name; the score of the task is shown in any case."""
+    from blockwolfe.metrics.scorers import measure
+
+    truth, found = view.readable(Y), view.readable(Y_hat)
+    return {name: measure(name, truth, found) for name in names if name != "score"}
+
+
+def _label_report(view: Any, Y: Any, Y_hat: Any) -> Any:
+    from blockwolfe.errors import OptionError
+
+    report = view.label_report(Y, Y_hat)
+    if report is None:
+        kind = type(view.task).__name__
+        raise OptionError(f"--per-label has no meaning for {kind}, whose outputs are not labels.")
+    return report
 
 
 def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:

@@ -93,7 +93,7 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> A
 
 def chosen_text(scores: Any, lam: float) -> str:
     """The lambda that cross-validation chose, in one line."""
-    chosen = f"lam = {lam:.6g} of {len(scores.lams)}, score {scores.at(lam):.4f}"
+    chosen = f"lam = {lam:.6g} of {len(scores.lams)}, {scores.scoring} {scores.at(lam):.4f}"
     return f"{chosen} on {scores.n_folds} folds"
 
 

@@ -27,6 +27,14 @@ OnPath = Annotated[
     bool, typer.Option("--path", help="Choose lam on --held-out, over the whole path.")
 ]
 Lams = Annotated[str | None, typer.Option(help="With --cv: lams to choose from, e.g. 1,0.1.")]
+Scoring = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --cv: what folds are scored by, e.g. chunk_f1; else the task loss.",
+        autocompletion=o.complete_measure,
+    ),
+]
 Eps = Annotated[float, typer.Option(help="With --cv or --path: the gap of the paths.")]
 Simple = Annotated[
     bool,
@@ -58,6 +66,7 @@ class Strength:
     cv: Folds = None
     path: OnPath = False
     lams: Lams = None
+    scoring: Scoring = None
     eps: Eps = 0.1
     one_standard_error: Simple = False
 
@@ -129,10 +138,11 @@ def train(
 def _check(strength: Strength, training: Training, held_out: str | None) -> None:
     """Refuse options that contradict each other or are not valid, before files are read."""
     from blockwolfe.errors import OptionError
+    from blockwolfe.metrics.scorers import scorer
 
     given: dict[str, Any] = {"lam": strength.lam, "C": strength.c}
     if strength.cv is None:
-        _refuse("without --cv", lams=strength.lams,
+        _refuse("without --cv", lams=strength.lams, scoring=strength.scoring,
                 one_standard_error=strength.one_standard_error or None)  # fmt: skip
     else:
         _refuse("with --cv", **given, path=strength.path or None, checkpoint=training.checkpoint,
@@ -143,6 +153,8 @@ def _check(strength: Strength, training: Training, held_out: str | None) -> None
             raise OptionError("--path needs --held-out DATA, on which lam is chosen; or use --cv.")
     _check_given(strength.lam, strength.c)
     check_method(training.method)
+    if strength.scoring is not None:
+        scorer(strength.scoring)
 
 
 def _check_given(lam: float | None, c: float | None) -> None:
@@ -190,6 +202,7 @@ def _chooser(task: Any, strength: Strength, training: Training) -> Any:
     own: dict[str, Any] = {
         "cv": strength.cv,
         "lams": None if strength.lams is None else o.numbers_of("lams", strength.lams),
+        "scoring": strength.scoring,
         "eps": strength.eps,
         "one_standard_error": strength.one_standard_error,
     }

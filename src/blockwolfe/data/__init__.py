@@ -6,16 +6,13 @@ from blockwolfe.data.datasets.fetch import find_file
 from blockwolfe.data.datasets.ocr import load_ocr
 from blockwolfe.data.datasets.synthetic_sequences import digit_strings, synthetic_chains
 from blockwolfe.data.formats.conll import read_columns
-from blockwolfe.data.scores import ChunkScore, chunk_f1
 from blockwolfe.data.vectorizers.chunks import ChunkFeatures
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 
 __all__ = [
     "ChunkFeatures",
-    "ChunkScore",
     "Dataset",
     "TokenVectorizer",
-    "chunk_f1",
     "digit_strings",
     "find_file",
     "load_conll2000",

@@ -13,21 +13,23 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from blockwolfe.base.checks import check_positive
+from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.estimators.outputs import Outputs
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
-from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.problem.evaluate import predict
+from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
 from blockwolfe.running.events import checked_callbacks
 from blockwolfe.running.solve import solve
+from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
 from blockwolfe.tasks.reading.inputs import n_examples
 
-__all__ = ["StructuredSVM"]
+__all__ = ["StructuredSVM", "estimator_with"]
 
 # Seconds in which a second Ctrl-C is meant for what calls one fit after another.
 AGAIN_SECONDS = 1.0
@@ -176,7 +178,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Best output for each x."""
         self._check_input(X)
-        return predict(self.task_, X, self.coef_)
+        found = predict(self.task_, X, self.coef_)
+        return Outputs(found) if type(found) is list else found
 
     @available_if(_is_multiclass)
     def decision_function(self, X: Any) -> np.ndarray:
@@ -186,11 +189,29 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - mean task loss (accuracy for the zero-one loss)."""
+        """How good predictions are, by the measure of the task (its method `measure`).
+
+        For every task of the library it is from 0 to 1, whatever the loss:
+
+        * `Chain`: share of right labels over all positions. `Multiclass`: of right labels.
+        * `Multilabel`: share of right entries, each label rightly on or off.
+        * `Tree`, `Cut`, `PairwiseGraph`: share of nodes with the right label, over all nodes.
+        * `Segments`: share of positions with the right label and the right begin.
+        * `SpanningTree`: unlabelled attachment score, the share of words with the right head.
+        * `Matching`: 1 - alignment error rate, which is the F1 of links where all are sure.
+        * `Pose`: share of joints found within `scale` pixels.
+        * `Program`: share of variables that are rightly 0 or 1.
+        * `SlackRescaling`: that of the task inside.
+        * A task of your own: its ``measure(Y, Y_hat)``; without one, the share of outputs that
+          are all right.
+
+        `sample_weight` has a weight per example, which its positions, nodes or links get. Other
+        measures are in `blockwolfe.metrics`.
+        """
         check_is_fitted(self, "coef_")
-        weight = check_weight(sample_weight, n_examples(X, y))
-        losses = task_losses(self.task_, y, self.predict(X))
-        return float(1.0 - np.average(losses, weights=weight))
+        n = n_examples(X, y)
+        weight = None if sample_weight is None else check_weight(sample_weight, n)
+        return measured(self.task_, y, self.predict(X), weight)
 
     def save(self, path: Any) -> None:
         """Write the model to one file; `blockwolfe.load` reads it back."""
@@ -244,3 +265,11 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         else:
             tags.input_tags.two_d_array = False
         return tags
+
+
+def estimator_with(task: Any, w: np.ndarray, lam: float) -> StructuredSVM:
+    """An estimator that predicts with these weights of a fitted task, found by other means."""
+    svm = StructuredSVM(task, lam=lam)
+    svm.task_, svm.coef_, svm.lam_ = task, w, lam
+    svm._copy_from_task()
+    return svm

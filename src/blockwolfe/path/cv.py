@@ -12,16 +12,17 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from blockwolfe.base.checks import check_flag, check_integer
+from blockwolfe.base.checks import check_flag, check_integer, check_weight, is_real
 from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
-from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.estimators.svm import StructuredSVM, estimator_with
 from blockwolfe.methods.registry import as_method
+from blockwolfe.metrics.scorers import Scorer, as_scorer
 from blockwolfe.path.grid import check_lams, solve_grid
 from blockwolfe.path.scores import LambdaScores
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.evaluate import predict, task_losses
-from blockwolfe.problem.problem import Problem, check_lam, check_weight
+from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.status import Status
 from blockwolfe.running.progress import FoldLine, shown
 from blockwolfe.tasks.multiclass import Multiclass
@@ -45,6 +46,9 @@ class StructuredSVMCV(StructuredSVM):
         to 1/(10 n).
     eps : the gap at every lambda of the folds' paths (or grids).
     cv : number of folds, drawn at random; a splitter of scikit-learn; or (train, test) index pairs.
+    scoring : what folds are scored by, the larger the better: one of
+        `blockwolfe.metrics.scorer_names()` such as "chunk_f1", or a function of
+        (estimator, X, y), which sees no sample weights. None is 1 - mean task loss.
     one_standard_error : take the largest lambda whose score is within one standard error of the
         best: a simpler model that is as good within the error.
     n_jobs : folds solved at the same time, and cores for the final fit.
@@ -54,7 +58,7 @@ class StructuredSVMCV(StructuredSVM):
     Attributes
     ----------
     lam_ : the lambda chosen. lams_ : all that were scored, from the largest down.
-    scores_ : (folds, lambdas), 1 - mean task loss on the held-out part.
+    scores_ : (folds, lambdas), `scoring` on the held-out part.
     best_score_ : mean score at `lam_`. And all attributes of a fitted `StructuredSVM`.
 
     >>> import blockwolfe as bw
@@ -77,6 +81,7 @@ class StructuredSVMCV(StructuredSVM):
         lam_max: float | None = None,
         eps: float = 0.1,
         cv: Any = 5,
+        scoring: Any = None,
         one_standard_error: bool = False,
         tol: float = 1e-3,
         method: Any = "auto",
@@ -106,6 +111,7 @@ class StructuredSVMCV(StructuredSVM):
         self.lam_max = lam_max
         self.eps = eps
         self.cv = cv
+        self.scoring = scoring
         self.one_standard_error = one_standard_error
 
     def fit(
@@ -125,6 +131,7 @@ class StructuredSVMCV(StructuredSVM):
             raise InputError("requires y to be passed, but the target y is None.")
         check_integer("n_lams", self.n_lams, 2)
         check_flag("one_standard_error", self.one_standard_error)
+        scoring = None if self.scoring is None else as_scorer(self.scoring)
         given, outputs = positional(X), positional(y)
         weight = check_weight(sample_weight, n_examples(given, outputs))
         folds = self._folds(outputs)
@@ -133,7 +140,7 @@ class StructuredSVMCV(StructuredSVM):
         self.lams_ = self._lams(problem)
         plan = _Plan(
             self._task(), self.bounds, as_method(self.method), self.eps, self.lams is None,
-            self._seed(),
+            self._seed(), scoring,
         )  # fmt: skip
         # Compiled oracles run beside each other in threads, others need processes.
         place = "threads" if problem.blocks.is_compiled else "processes"
@@ -168,7 +175,8 @@ class StructuredSVMCV(StructuredSVM):
         from blockwolfe.estimators.model_file import save
 
         check_is_fitted(self, "coef_")
-        save(self.best_estimator_, path, LambdaScores(self.lams_, self.scores_).packed())
+        scores = LambdaScores.of(self)
+        save(self.best_estimator_, path, None if scores is None else scores.packed())
 
     def _folds(self, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Index pairs; folds of a given number are drawn at random, because data come in order."""
@@ -242,6 +250,7 @@ class _Plan(NamedTuple):
     eps: float
     is_path: bool
     seed: int
+    scoring: Any  # a function of (estimator, X, y), or None
 
 
 def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
@@ -250,12 +259,24 @@ def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
 
 
 def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[float]:
-    """1 - mean task loss on `test` of the weights trained on `train`, for every lambda."""
+    """The score on `test` of the weights trained on `train`, for every lambda."""
     problem = Problem(plan.task, train[0], train[1], train[2], plan.bounds)
     X, y, weight = test
     coefs = (_path_weights if plan.is_path else _grid_weights)(problem, plan, lams)
+    if plan.scoring is not None:
+        found = (estimator_with(problem.task, w, lam) for w, lam in zip(coefs, lams, strict=True))
+        return [_checked_score(plan.scoring, svm, test) for svm in found]
     losses = (task_losses(problem.task, y, predict(problem.task, X, w)) for w in coefs)
     return [float(1.0 - np.average(loss, weights=weight)) for loss in losses]
+
+
+def _checked_score(scoring: Any, svm: StructuredSVM, test: Any) -> float:
+    X, y, weight = test
+    weights = {"sample_weight": weight} if isinstance(scoring, Scorer) else {}
+    score = scoring(svm, X, y, **weights)
+    if not is_real(score) or not np.isfinite(score):
+        raise OptionError(f"scoring returned {score!r}; expected a finite number.")
+    return float(score)
 
 
 def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[np.ndarray]:

@@ -10,7 +10,7 @@ __all__ = ["LambdaScores"]
 
 
 class LambdaScores(NamedTuple):
-    """Lambdas from the largest down, and (folds, lambdas) scores.
+    """Lambdas from the largest down, (folds, lambdas) scores, and what they are called.
 
     >>> scores = LambdaScores(np.array([1.0, 0.1]), np.array([[0.5, 0.8], [0.7, 0.9]]))
     >>> scores.mean.round(2).tolist(), scores.error.round(2).tolist()
@@ -19,14 +19,18 @@ class LambdaScores(NamedTuple):
 
     lams: np.ndarray
     scores: np.ndarray
+    scoring: str = "score"
 
     @classmethod
     def of(cls, svm: Any) -> LambdaScores | None:
         """Those of an estimator that chose its lambda, also after loading; None of others."""
         if hasattr(svm, "lams_") and hasattr(svm, "scores_"):
-            return cls(svm.lams_, svm.scores_)
+            is_named = isinstance(svm.scoring, str)
+            return cls(svm.lams_, svm.scores_, *([svm.scoring] if is_named else []))
         kept = getattr(svm, "extra_", {}).get("cross_validation")
-        return None if kept is None else cls(kept["lams"], kept["scores"])
+        if kept is None:
+            return None
+        return cls(kept["lams"], kept["scores"], str(kept.get("scoring", "score")))
 
     def packed(self) -> dict[str, Any]:
         """For `save(svm, path, extra)`; `of` reads it back."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.checks import check_positive
+from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.base.memory import check_memory, in_words, memory_for
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
@@ -21,7 +21,7 @@ from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 
-__all__ = ["FEWER", "Problem", "certify", "check_lam", "check_weight"]
+__all__ = ["FEWER", "Problem", "certify", "check_lam"]
 
 
 _MADE_AGAIN = ("blocks", "unit")
@@ -171,27 +171,3 @@ def certify(
 def check_lam(lam: Any) -> float:
     """The regularisation strength as a float > 0."""
     return check_positive("lam", lam, hint=", for example 1/n or 0.01")
-
-
-def check_weight(sample_weight: Any, n: int) -> np.ndarray:
-    """Sample weights >= 0 that are not all zero; ones when none are given."""
-    if sample_weight is None:
-        return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"sample_weight={sample_weight!r} is not one number per example; for weights by class "
-            "use class_weight of the task's loss."
-        ) from error
-    if weight.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weight.shape}; expected one weight per example, ({n},)."
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise InputError("sample_weight has negative, NaN or infinite entries; expected >= 0.")
-    if not weight.any():
-        raise InputError("sample_weight is zero for every example; nothing is left to train on.")
-    if weight.max() > np.finfo(float).max / n:
-        raise InputError("sample_weight sums to more than a float can hold; scale it down.")
-    return weight

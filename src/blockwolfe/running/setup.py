@@ -142,7 +142,7 @@ class Plan:
         `identity` is what must be the same for a checkpoint to be of this run, beside the problem
         and the method.
         """
-        clock, limits = Clock(), replace(self.limits, unit=self.problem.unit)
+        clock = Clock()
         identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
         if saved is not None and saved.has_begun:
@@ -158,6 +158,7 @@ class Plan:
             goal = make_goal(engine)
             self._check_dual(engine)
             engine.prepare()
+            limits = replace(self.limits, unit=self.problem.unit)
             driver = Driver(engine, goal, self.method, limits, callbacks, writer, clock)
             if saved is not None:
                 self._restore(driver, saved)

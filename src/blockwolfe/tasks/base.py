@@ -36,7 +36,9 @@ class Task(Protocol):
     are then called estimates, never certificates. If it can bound its error it has
     ``augmented_decode_bound(x, y, w) -> (y_hat, upper)`` with upper >= L(y, .) + <w, phi(x, .)>
     for every output; this is then the oracle, and the gap, with the bounds in it, is certified.
-    A task may also offer ``compiled(X, Y)``, which returns a `CompiledOracle`.
+    A task may also offer ``compiled(X, Y)``, which returns a `CompiledOracle`, and
+    ``measure(Y, Y_hat, sample_weight=None)``, how good predictions are: it is what
+    `StructuredSVM.score` returns (else the share of outputs that are all right).
 
     >>> class Sign:
     ...     def features(self, x, y): return y * np.asarray(x, dtype=float)

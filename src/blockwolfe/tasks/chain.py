@@ -9,6 +9,7 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Reader
+from blockwolfe.data.labels import flatten
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
@@ -21,7 +22,6 @@ from blockwolfe.tasks.reading.inputs import (
     sequence_tokens,
     split_masks,
 )
-from blockwolfe.tasks.reading.labels import flatten
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Chain"]

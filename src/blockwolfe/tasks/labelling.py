@@ -9,10 +9,12 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Reader
+from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.structures import chain
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss, label_losses
+from blockwolfe.tasks.measuring import label_share
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.graphs import (
     Graph,
@@ -22,7 +24,7 @@ from blockwolfe.tasks.reading.graphs import (
     read_ends,
 )
 from blockwolfe.tasks.reading.inputs import check_flags, checked_mask, n_positions
-from blockwolfe.tasks.reading.labels import encode, find_classes, flatten
+from blockwolfe.tasks.reading.labels import encode, find_classes
 
 __all__ = ["LabellingTask"]
 
@@ -220,10 +222,11 @@ class LabellingTask(PartTask):
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; a true label that training never saw counts as missed."""
-        (truth, offset), (guess, guess_offset) = flatten(Y), flatten(Y_hat)
-        if not np.array_equal(offset, guess_offset):
-            raise InputError("Y and Y_hat differ in their numbers of nodes.")
-        return label_losses(truth, guess, offset, self.classes_, self.cost_, self.loss_)
+        return label_losses(*_side_by_side(Y, Y_hat), self.classes_, self.cost_, self.loss_)
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of nodes with the right label, over all nodes of all graphs."""
+        return label_share(*_side_by_side(Y, Y_hat), self.classes_, sample_weight)
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every labelling of x, for checks on small problems."""
@@ -237,6 +240,14 @@ class LabellingTask(PartTask):
         shape = (n_positions(x.nodes), len(self.classes_))
         mask = np.ones(shape, dtype=bool) if x.allowed is None else np.asarray(x.allowed)
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
+
+
+def _side_by_side(Y: Any, Y_hat: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """True and predicted labels end to end, and where each graph begins."""
+    (truth, offset), (guess, guess_offset) = flatten(Y), flatten(Y_hat)
+    if not np.array_equal(offset, guess_offset):
+        raise InputError("Y and Y_hat differ in their numbers of nodes.")
+    return truth, guess, offset
 
 
 def refuse_labels(is_bad: np.ndarray, i: int) -> None:

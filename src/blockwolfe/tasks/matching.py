@@ -12,6 +12,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.data.links import Alignment, Links, read_pairs
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.metrics.links import alignment_accuracy
 from blockwolfe.structures import augmenting_paths, matching
 from blockwolfe.structures.links import all_links
 from blockwolfe.tasks.base import Corners
@@ -236,6 +237,10 @@ class Matching(PartTask):
                 for i, (y, y_hat) in enumerate(zip(Y, Y_hat, strict=True))
             ]
         )
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """1 - alignment error rate; where all true links are sure, the F1 of links."""
+        return alignment_accuracy(Y, Y_hat, sample_weight)
 
     def _loss(self, truth: _Truth, guess: np.ndarray) -> float:
         more = _without(guess, truth.sure)

@@ -13,6 +13,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
+from blockwolfe.metrics.labels import share_right
 from blockwolfe.structures import cut, subset, tree
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
@@ -410,11 +411,21 @@ class Multilabel(PartTask):
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example."""
+        truth, guess = self._tables(Y, Y_hat)
+        alarm, miss = self.cost_
+        return ((1 - truth) * guess) @ alarm + (truth * (1 - guess)) @ miss
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of right entries of the table: labels rightly on or off, over all labels."""
+        truth, guess = self._tables(Y, Y_hat)
+        n_entries = np.full(len(truth), truth.shape[1])
+        return share_right((truth == guess).ravel(), n_entries, sample_weight)
+
+    def _tables(self, Y: Any, Y_hat: Any) -> tuple[np.ndarray, np.ndarray]:
         truth, guess = (label_table(labels, self.classes_) for labels in (Y, Y_hat))
         if len(truth) != len(guess):
             raise InputError(f"Y has {len(truth)} examples and Y_hat has {len(guess)}.")
-        alarm, miss = self.cost_
-        return ((1 - truth) * guess) @ alarm + (truth * (1 - guess)) @ miss
+        return truth, guess
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every set of labels, for checks on small problems."""

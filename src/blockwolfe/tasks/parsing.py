@@ -15,6 +15,7 @@ from blockwolfe.data.arcs import Arcs
 from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
+from blockwolfe.metrics.labels import unlabelled_attachment_score
 from blockwolfe.structures import spanning_tree
 from blockwolfe.structures.checks import integer_pairs
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
@@ -188,6 +189,10 @@ class SpanningTree(PartTask):
             raise InputError("Y and Y_hat differ in their numbers of sentences or words.")
         n_wrong = [np.sum(np.asarray(y) != np.asarray(z)) for y, z in zip(Y, Y_hat, strict=True)]
         return np.array(n_wrong, dtype=np.float64) * self.loss_.scale(n_words)
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Unlabelled attachment score: share of words with the right head."""
+        return unlabelled_attachment_score(Y, Y_hat, sample_weight)
 
     def outputs(self, x: Any) -> Iterator[np.ndarray]:
         """Every tree of candidate arcs of x, for checks on small problems."""

@@ -17,6 +17,7 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Reader
 from blockwolfe.data.datasets.figures import LSP_ARCS
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.metrics.regions import pck
 from blockwolfe.structures.tree import check_forest
 from blockwolfe.tasks import identity_functions, pose_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
@@ -310,6 +311,12 @@ class Pose(Learned, BaseEstimator):
         truth, guess = self._positions(Y, "Y"), self._positions(Y_hat, "Y_hat")
         away = np.sum((truth - guess) ** 2, axis=2) / self.scale_**2
         return np.minimum(1.0, away).mean(axis=1)
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of joints that are found within `scale` pixels."""
+        truth, guess = self._positions(Y, "Y"), self._positions(Y_hat, "Y_hat")
+        found = pck(truth, guess, 1.0, lengths=self.scale_, sample_weight=sample_weight)
+        return float(found.mean())
 
     def _positions(self, Y: Any, name: str) -> np.ndarray:
         joints = [np.asarray(y) for y in Y]

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.metrics.labels import token_accuracy
 from blockwolfe.structures import program
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
@@ -219,6 +220,11 @@ class Program(Learned, BaseEstimator):
         if truth.shape != guess.shape:
             raise InputError(f"y has shape {truth.shape} and y_hat {guess.shape}.")
         return float(self.cost_[truth, guess].sum() * self._scale(len(truth)))
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of variables that are rightly 0 or 1, over all variables of all examples."""
+        truth, guess = ([np.asarray(y, dtype=np.int64) for y in some] for some in (Y, Y_hat))
+        return token_accuracy(truth, guess, sample_weight)
 
     def decode(self, x: ProgramInput, w: np.ndarray) -> np.ndarray:
         """The best selection at w."""

@@ -17,13 +17,15 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError
+from blockwolfe.metrics.labels import share_right
 from blockwolfe.structures import segments
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens, tokens_of
-from blockwolfe.tasks.reading.labels import encode, find, find_classes, flatten
+from blockwolfe.tasks.reading.labels import encode, find, find_classes
 
 __all__ = ["Segments"]
 
@@ -212,11 +214,20 @@ class Segments(PartTask):
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Positions with a wrong label or a wrong begin; unseen labels are wrong."""
-        return np.array(
-            [self._loss(y, z, i) for i, (y, z) in enumerate(zip(Y, Y_hat, strict=True))]
-        )
+        total = np.mean if self.normalize else np.sum
+        return np.array([float(total(is_wrong)) for is_wrong in self._mistakes(Y, Y_hat)])
 
-    def _loss(self, y: Any, y_hat: Any, i: int) -> float:
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of positions with the right label and the right begin or none, over all."""
+        mistakes = self._mistakes(Y, Y_hat)
+        length = np.array([len(is_wrong) for is_wrong in mistakes])
+        return share_right(~np.concatenate(mistakes), length, sample_weight)
+
+    def _mistakes(self, Y: Any, Y_hat: Any) -> list[np.ndarray]:
+        return [self._is_wrong(y, z, i) for i, (y, z) in enumerate(zip(Y, Y_hat, strict=True))]
+
+    def _is_wrong(self, y: Any, y_hat: Any, i: int) -> np.ndarray:
+        """Of each position whether its label is wrong, or it begins a segment in one of the two."""
         rows = []
         for given, name in ((y, "Y"), (y_hat, "Y_hat")):
             triples = _triples(given, i, name)
@@ -226,8 +237,7 @@ class Segments(PartTask):
         if rows[0][-1, 1] != rows[1][-1, 1]:
             raise InputError(f"Y[{i}] and Y_hat[{i}] differ in their numbers of positions.")
         (codes, begins), (guess, guessed) = map(_by_position, rows)
-        is_wrong = (codes != guess) | (begins != guessed)
-        return float(is_wrong.mean() if self.normalize else is_wrong.sum())
+        return np.asarray((codes != guess) | (begins != guessed))
 
     # -- sizes, and outputs for checks ---------------------------------------------------------
 

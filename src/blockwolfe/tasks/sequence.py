@@ -17,6 +17,7 @@ from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
+from blockwolfe.tasks.measuring import label_share
 from blockwolfe.tasks.reading.inputs import checked_w
 from blockwolfe.tasks.reading.labels import encode, find_classes
 from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
@@ -239,10 +240,18 @@ class SequenceTask(Learned, BaseEstimator):
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; a true label that training never saw counts as missed."""
+        return label_losses(*self._side_by_side(Y, Y_hat), self.classes_, self.cost_, self.loss_)
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """Share of right labels over all positions of all examples."""
+        return label_share(*self._side_by_side(Y, Y_hat), self.classes_, sample_weight)
+
+    def _side_by_side(self, Y: Any, Y_hat: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """True and predicted labels end to end, and where each example begins."""
         (truth, offset), (guess, guess_offset) = self._flat_labels(Y), self._flat_labels(Y_hat)
         if not np.array_equal(offset, guess_offset):
             _raise_unequal(np.diff(guess_offset), np.diff(offset))
-        return label_losses(truth, guess, offset, self.classes_, self.cost_, self.loss_)
+        return truth, guess, offset
 
     # -- the four methods, one example at a time -------------------------------------------
 

@@ -27,6 +27,7 @@ from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.learned import Learned
+from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish
 from blockwolfe.tasks.part_task import PartLayout
 from blockwolfe.tasks.reading.inputs import n_examples, positional, tokens_of
@@ -165,6 +166,10 @@ class SlackRescaling(Learned, BaseEstimator):
         if callable(getattr(self._inner, "losses", None)):
             return np.asarray(self._inner.losses(Y, Y_hat))
         return np.array([self.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
+
+    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
+        """That of the task."""
+        return measured(self._inner, Y, Y_hat, sample_weight)
 
     def decode(self, x: Any, w: np.ndarray) -> Any:
         """Best output for x at w, by the task."""

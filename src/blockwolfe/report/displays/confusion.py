@@ -9,10 +9,9 @@ import numpy as np
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.metrics import LabelScore
+from blockwolfe.metrics.reading import read_labels
 from blockwolfe.report.outputs.catalogue import view_of
-from blockwolfe.report.outputs.measures import LabelScore
-from blockwolfe.tasks.reading.inputs import n_examples, positional
-from blockwolfe.tasks.reading.labels import flatten
 
 __all__ = ["ConfusionDisplay"]
 
@@ -47,16 +46,7 @@ class ConfusionDisplay:
 
         `labels` gives the order; labels that it lacks come after it.
         """
-        n_examples(Y_true, Y_pred)
-        (truth, ends), (guess, guess_ends) = _flat(Y_true), _flat(Y_pred)
-        if not np.array_equal(ends, guess_ends):
-            at = int(np.flatnonzero(ends != guess_ends)[0]) - 1
-            raise InputError(f"Y_true[{at}] and Y_pred[{at}] differ in length; expected as long.")
-        if (truth.dtype.kind in "US") != (guess.dtype.kind in "US"):
-            raise InputError(
-                f"Y_true has labels like {truth[0].item()!r} and Y_pred like "
-                f"{guess[0].item()!r}; expected labels of one kind."
-            )
+        truth, guess, _ = read_labels(Y_true, Y_pred)
         found, codes = np.unique(np.concatenate([truth, guess]), return_inverse=True)
         order = found.tolist()
         if labels is not None:
@@ -123,11 +113,3 @@ class ConfusionDisplay:
         )
         self.ax_, self.figure_ = inner.ax_, inner.figure_
         return self
-
-
-def _flat(Y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """All labels end to end, and where each example begins."""
-    Y = positional(Y)
-    if isinstance(Y[0], str) or not hasattr(Y[0], "__len__"):
-        return np.asarray(Y), np.arange(len(Y) + 1)
-    return flatten(Y)

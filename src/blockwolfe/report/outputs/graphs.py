@@ -9,7 +9,7 @@ import numpy as np
 
 from blockwolfe.base.markup import Html, element, joined
 from blockwolfe.report.outputs.examples import MOST_POSITIONS, chip, chips
-from blockwolfe.report.outputs.measures import of_segments
+from blockwolfe.report.outputs.measures import of_cuts
 from blockwolfe.report.outputs.view import View, feature_name
 
 __all__ = ["GraphLabels"]
@@ -26,7 +26,7 @@ class GraphLabels(View):
 
     def measures(self, Y: Any, Y_hat: Any) -> dict[str, float]:
         """Accuracy of nodes, and intersection over union of labels."""
-        return of_segments(Y, Y_hat)
+        return of_cuts(Y, Y_hat)
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
         """Feature and label of a node; of an edge, the labels of both ends."""

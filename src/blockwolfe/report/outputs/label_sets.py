@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.markup import Html, element, joined
+from blockwolfe.metrics import LabelReport, label_report
 from blockwolfe.report.outputs.examples import marked, row_text
-from blockwolfe.report.outputs.measures import LabelScore, of_sets
+from blockwolfe.report.outputs.measures import of_sets
 from blockwolfe.report.outputs.view import LabelMatrix, View, feature_name
-from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["LabelSets"]
 
@@ -37,13 +37,9 @@ class LabelSets(View):
         """Exact matches, wrong labels, precision, recall and F1."""
         return of_sets(self.readable(Y), self.readable(Y_hat), len(self.task.classes_))
 
-    def label_scores(self, Y: Any, Y_hat: Any) -> list[LabelScore]:
+    def label_report(self, Y: Any, Y_hat: Any) -> LabelReport:
         """Of every label: whether it is in the set or not."""
-        labels = self.task.classes_
-        truth, guess = label_table(Y, labels), label_table(Y_hat, labels)
-        counts = ((truth * guess).sum(axis=0), guess.sum(axis=0), truth.sum(axis=0))
-        columns = (labels.tolist(), *(count.tolist() for count in counts))
-        return [LabelScore.of(*values) for values in zip(*columns, strict=True)]
+        return label_report(self.readable(Y), self.readable(Y_hat), self.task.classes_)
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
         """Feature and label, or both labels of a pair."""

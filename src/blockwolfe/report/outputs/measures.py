@@ -1,17 +1,15 @@
-"""How predictions are scored: numbers by name for each kind of output."""
+"""The usual measures of each kind of output, by name."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from blockwolfe.data.links import Alignment, read_pairs
-from blockwolfe.data.scores import alignment_error_rate, chunk_f1, unlabelled_attachment_score
+from blockwolfe import metrics
+from blockwolfe.metrics.chunks import scheme_of
 
 __all__ = [
-    "LabelScore",
     "of_alignments",
+    "of_cuts",
     "of_labels",
     "of_segments",
     "of_sequences",
@@ -22,61 +20,30 @@ __all__ = [
 _MOST_LABELS = 12  # of which each has its own line
 
 
-class LabelScore(NamedTuple):
-    """How well one label is found; a share of nothing is NaN.
-
-    >>> LabelScore.of("a", right=1, predicted=2, true=1)
-    LabelScore(label='a', precision=0.5, recall=1.0, f1=0.6666666666666666, support=1)
-    """
-
-    label: Any
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-    @classmethod
-    def of(cls, label: Any, right: int, predicted: int, true: int) -> LabelScore:
-        """From how often it was predicted rightly, predicted at all, and true."""
-        f1 = share(2 * right, predicted + true)
-        return cls(label, share(right, predicted), share(right, true), f1, true)
-
-
-def share(part: int, whole: int) -> float:
-    """Part of a whole; NaN of nothing."""
-    return part / whole if whole else float("nan")
-
-
 def of_labels(Y: Any, Y_hat: Any) -> dict[str, float]:
     """Accuracy.
 
     >>> of_labels([0, 1], [0, 0])
     {'accuracy': 0.5}
     """
-    return {"accuracy": float(np.mean(np.asarray(Y) == np.asarray(Y_hat)))}
+    return {"accuracy": metrics.token_accuracy(Y, Y_hat)}
 
 
 def of_sequences(Y: Any, Y_hat: Any) -> dict[str, float]:
-    """Accuracy of positions and of whole sequences; for BIO tags the score of chunks.
+    """Accuracy of positions and of whole sequences; for chunk tags the score of chunks.
 
     >>> of_sequences([["B-NP", "I-NP"], ["O"]], [["B-NP", "O"], ["O"]])["chunk_f1"]
     0.0
     """
-    right = [np.asarray(y) == np.asarray(z) for y, z in zip(Y, Y_hat, strict=True)]
     found = {
-        "accuracy": float(np.concatenate(right).mean()),
-        "sequence_accuracy": float(np.mean([row.all() for row in right])),
+        "accuracy": metrics.token_accuracy(Y, Y_hat),
+        "sequence_accuracy": metrics.exact_match(Y, Y_hat),
     }
-    if _are_chunk_tags(Y) and _are_chunk_tags(Y_hat):
-        plain = [[[str(tag) for tag in y] for y in outputs] for outputs in (Y, Y_hat)]
-        score = chunk_f1(*plain)
-        found |= {f"chunk_{name}": value for name, value in score._asdict().items()}
-    return found
-
-
-def _are_chunk_tags(Y: Any) -> bool:
-    tags = {str(tag) for y in Y for tag in y}
-    return tags != {"O"} and all(tag == "O" or tag.startswith(("B-", "I-")) for tag in tags)
+    scheme = scheme_of([*Y, *Y_hat])
+    if scheme is None:
+        return found
+    score = metrics.chunk_f1(Y, Y_hat, scheme)
+    return found | {f"chunk_{name}": value for name, value in score._asdict().items()}
 
 
 def of_trees(Y: Any, Y_hat: Any) -> dict[str, float]:
@@ -85,10 +52,9 @@ def of_trees(Y: Any, Y_hat: Any) -> dict[str, float]:
     >>> of_trees([[2, 0]], [[0, 1]])
     {'unlabelled_attachment_score': 0.0, 'complete': 0.0}
     """
-    complete = [np.array_equal(y, z) for y, z in zip(Y, Y_hat, strict=True)]
     return {
-        "unlabelled_attachment_score": unlabelled_attachment_score(Y, Y_hat),
-        "complete": float(np.mean(complete)),
+        "unlabelled_attachment_score": metrics.unlabelled_attachment_score(Y, Y_hat),
+        "complete": metrics.exact_match(Y, Y_hat),
     }
 
 
@@ -99,35 +65,31 @@ def of_alignments(Y: Any, Y_hat: Any) -> dict[str, float]:
     >>> of_alignments([Alignment([(0, 0), (1, 1)], [(1, 2)])], [[(0, 0), (1, 2)]])
     {'alignment_error_rate': 0.25, 'precision': 1.0, 'recall': 0.5}
     """
-    truth = [y if isinstance(y, Alignment) else Alignment(y) for y in Y]
-    sure, possible = [y.sure for y in truth], [y.possible for y in truth]
-    links = [[set(map(tuple, read_pairs(some, "links").tolist())) for some in side]
-             for side in (sure, possible, Y_hat)]  # fmt: skip
-    n_found = sum(len(a) for a in links[2])
-    n_right = sum(len(a & (s | p)) for s, p, a in zip(*links, strict=True))
-    n_sure_found = sum(len(a & s) for s, _, a in zip(*links, strict=True))
-    return {
-        "alignment_error_rate": alignment_error_rate(sure, possible, Y_hat),
-        "precision": n_right / max(n_found, 1),
-        "recall": n_sure_found / max(sum(len(s) for s in links[0]), 1),
-    }
+    precision, recall, _ = metrics.link_f1(Y, Y_hat)
+    rate = 1.0 - metrics.alignment_accuracy(Y, Y_hat)
+    return {"alignment_error_rate": rate, "precision": precision, "recall": recall}
 
 
 def of_segments(Y: Any, Y_hat: Any) -> dict[str, float]:
+    """Precision, recall and F1 of segments (begin, end, label).
+
+    >>> of_segments([[(0, 2, "a")]], [[(0, 2, "a")]])["segment_f1"]
+    1.0
+    """
+    score = metrics.segment_f1(Y, Y_hat)
+    return {f"segment_{name}": value for name, value in score._asdict().items()}
+
+
+def of_cuts(Y: Any, Y_hat: Any) -> dict[str, float]:
     """Accuracy of nodes; intersection over union of each label, over all graphs, and its mean.
 
-    >>> of_segments([["sky", "sky", "field"]], [["sky", "field", "field"]])["iou_of_sky"]
+    >>> of_cuts([["sky", "sky", "field"]], [["sky", "field", "field"]])["iou_of_sky"]
     0.5
     """
-    truth, guess = (np.concatenate([np.asarray(y) for y in outputs]) for outputs in (Y, Y_hat))
-    iou = {
-        f"iou_of_{label}": float(np.sum(a & b) / np.sum(a | b))
-        for label in np.unique(truth)
-        for a, b in ((truth == label, guess == label),)
-    }
+    iou = {f"iou_of_{label}": value for label, value in metrics.iou(Y, Y_hat).items()}
     shown = iou if len(iou) <= _MOST_LABELS else {}
-    accuracy = float(np.mean(truth == guess))
-    return {"accuracy": accuracy, "mean_iou": float(np.mean(list(iou.values()))), **shown}
+    accuracy, mean = metrics.token_accuracy(Y, Y_hat), metrics.mean_iou(Y, Y_hat)
+    return {"accuracy": accuracy, "mean_iou": mean, **shown}
 
 
 def of_sets(Y: Any, Y_hat: Any, n_labels: int) -> dict[str, float]:
@@ -137,13 +99,9 @@ def of_sets(Y: Any, Y_hat: Any, n_labels: int) -> dict[str, float]:
     >>> found["exact_match"], found["hamming_loss"], found["f1"]
     (0.5, 0.1, 0.8)
     """
-    both = list(zip(Y, Y_hat, strict=True))
-    n_right = sum(len(y & z) for y, z in both)
-    n_true, n_found = (sum(len(y) for y in outputs) for outputs in (Y, Y_hat))
+    n_wrong = sum(len(y ^ z) for y, z in zip(Y, Y_hat, strict=True))
     return {
-        "exact_match": float(np.mean([y == z for y, z in both])),
-        "hamming_loss": (n_true + n_found - 2 * n_right) / (len(both) * n_labels),
-        "precision": n_right / max(n_found, 1),
-        "recall": n_right / max(n_true, 1),
-        "f1": 2 * n_right / max(n_true + n_found, 1),
+        "exact_match": metrics.exact_match(Y, Y_hat),
+        "hamming_loss": n_wrong / (len(Y) * n_labels),
+        **metrics.label_report(Y, Y_hat).micro._asdict(),
     }

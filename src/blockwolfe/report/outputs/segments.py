@@ -6,6 +6,7 @@ from typing import Any
 
 from blockwolfe.base.markup import Html
 from blockwolfe.report.outputs.examples import marked, words_of
+from blockwolfe.report.outputs.measures import of_segments
 from blockwolfe.report.outputs.view import PartsView
 
 __all__ = ["LabelledSegments"]
@@ -13,6 +14,10 @@ __all__ = ["LabelledSegments"]
 
 class LabelledSegments(PartsView):
     """Triples (begin, end, label)."""
+
+    def measures(self, Y: Any, Y_hat: Any) -> dict[str, float]:
+        """Precision, recall and F1 of segments."""
+        return of_segments(Y, Y_hat)
 
     def example(self, x: Any, y: Any, y_hat: Any, feature_names: Any = None) -> Html:
         """Each segment by its words, or by its bounds where there are none."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.markup import Html
+from blockwolfe.metrics import LabelReport, label_report
 from blockwolfe.report.outputs.catalogue import view_of
 from blockwolfe.report.outputs.examples import outputs_of
-from blockwolfe.report.outputs.measures import LabelScore
 
 __all__ = ["LabelMatrix", "PartsView", "View", "feature_name", "view_inside"]
 
@@ -54,9 +54,9 @@ class View:
         """The usual measures of such predictions, by name."""
         return {}
 
-    def label_scores(self, Y: Any, Y_hat: Any) -> list[LabelScore]:
-        """How well each label is found, where outputs are sets of labels."""
-        return []
+    def label_report(self, Y: Any, Y_hat: Any) -> LabelReport | None:
+        """How well each label is found, where outputs are labels, sequences or sets of them."""
+        return label_report(Y, Y_hat, self.task.classes_) if self.has_labels else None
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
         """Feature and label of weight `at` of a group, "" where it has none.

@@ -62,7 +62,7 @@ def lambda_figure(scores: LambdaScores) -> dict[str, Any]:
         "title": "Score on the held-out folds",
         "x": {"lambda": scores.lams},
         "logX": True,
-        "series": [_series("mean score", mean)],
+        "series": [_series(f"mean {scores.scoring}", mean)],
         "band": {"name": "one standard error", "low": mean - error, "high": mean + error},
     }
 

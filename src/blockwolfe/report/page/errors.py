@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.markup import Html, element, number
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.metrics import LabelScore
 from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.report.displays.confusion import ConfusionDisplay
 from blockwolfe.report.outputs.catalogue import view_of
-from blockwolfe.report.outputs.measures import LabelScore
 from blockwolfe.report.outputs.view import View
 from blockwolfe.report.page.page import Page, facts, named_table
+from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.reading.inputs import positional
 
 __all__ = ["error_section"]
@@ -37,25 +39,21 @@ def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> 
     X, Y, shown = map(positional, held_out)
     Y_hat, view = predict(svm.task_, X, svm.coef_), view_of(svm.task_)
     losses = task_losses(svm.task_, Y, Y_hat)
-    numbers, content = _loss_facts(losses), []
+    numbers, content = [("mean task loss", number(float(losses.mean())))], []
     if view.has_labels:
         confusion = ConfusionDisplay.from_predictions(Y, Y_hat, labels=view.task.classes_)
         n_labels = int(confusion.matrix.sum())
         numbers.append(("labels right", f"{100 * confusion.accuracy:.2f} % of {n_labels:,}"))
         content.append(_confusion_part(page, confusion))
+    elif callable(getattr(svm.task_, "measure", None)):  # (else it is what the next line says)
+        numbers.append(("score", f"{measured(svm.task_, Y, Y_hat):.4f}"))
+    n_right = int((losses == 0).sum())
+    numbers.append(("examples without a mistake", f"{n_right:,} of {len(losses):,}"))
     numbers += _measures(view.measures(Y, Y_hat))
-    if scores := view.label_scores(Y, Y_hat):
-        content.append(_scores(scores))
+    if not view.has_labels and (report := view.label_report(Y, Y_hat)) is not None:
+        content.append(_scores(report.scores))
     content.append(_worst(view, shown, view.readable(Y), view.readable(Y_hat), losses, names))
     page.section("errors", "Errors on held-out data", facts(numbers), *content)
-
-
-def _loss_facts(losses: np.ndarray) -> list[tuple[str, str]]:
-    mean, n_right = float(losses.mean()), int((losses == 0).sum())
-    numbers = [("mean task loss", number(mean))]
-    if losses.max() <= 1.0:  # (it is a score only where no loss is larger)
-        numbers.append(("score (1 - loss)", number(1.0 - mean)))
-    return [*numbers, ("examples without a mistake", f"{n_right:,} of {len(losses):,}")]
 
 
 def _measures(found: dict[str, float]) -> list[tuple[str, str]]:
@@ -97,7 +95,7 @@ def _confusion_part(page: Page, confusion: ConfusionDisplay) -> Html:
     return element("div", figure, tables, class_="pair")
 
 
-def _scores(scores: list[LabelScore]) -> Html:
+def _scores(scores: Sequence[LabelScore]) -> Html:
     rows = [
         (s.label, number(s.precision, 3), number(s.recall, 3), number(s.f1, 3), f"{s.support:,}")
         for s in sorted(scores, key=lambda s: -s.support)

@@ -153,7 +153,7 @@ def _convergence_section(page: Page, svm: StructuredSVM) -> None:
 def _lambda_section(page: Page, scores: LambdaScores, lam: float) -> None:
     text = (
         f"{len(scores.lams)} values of lambda were scored on {scores.n_folds} folds; "
-        f"{number(lam)} was chosen, with a mean score of {number(scores.at(lam))}."
+        f"{number(lam)} was chosen, with a mean {scores.scoring} of {number(scores.at(lam))}."
     )
     figure = page.figure("lambdas", lambda_figure(scores))
     page.section("lambda", "Choice of lambda", element("p", text), figure)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numbers
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.checks import check_integer
-from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 
-__all__ = ["encode", "find", "find_classes", "flatten", "given_classes"]
+__all__ = ["encode", "find", "find_classes", "given_classes"]
 
 
 def find_classes(flat: np.ndarray, n_labels: Any, labels: Any) -> np.ndarray:
@@ -47,52 +46,6 @@ def given_classes(labels: Any) -> np.ndarray:
     if len(np.unique(classes)) != len(classes):
         raise OptionError("labels has repeated entries; expected each label once.")
     return classes
-
-
-def flatten(Y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """All labels of all sequences end to end, and where each sequence begins."""
-    arrays = [_one_sequence(y, i) for i, y in enumerate(Y)]
-    kinds = {"string" if array.dtype.kind == "U" else "integer" for array in arrays}
-    if len(kinds) > 1:
-        i = next(i for i, a in enumerate(arrays) if a.dtype.kind != arrays[0].dtype.kind)
-        raise InputError(
-            f"Y[{i}] has labels like {arrays[i][0].item()!r} and Y[0] like "
-            f"{arrays[0][0].item()!r}; labels must be all strings or all integers."
-        )
-    offset = offsets([len(array) for array in arrays])
-    return np.concatenate(arrays), offset
-
-
-def _one_sequence(y: Any, i: int) -> np.ndarray:
-    is_list = hasattr(y, "__len__") and hasattr(y, "__getitem__") and getattr(y, "ndim", 1) > 0
-    if isinstance(y, str) or not is_list:
-        raise InputError(
-            f"Y[{i}] is {reprlib.repr(y)} of type {type(y).__name__}; expected a sequence of "
-            "labels, one per position of X."
-        )
-    if not len(y):
-        raise InputError(f"Y[{i}] is empty; every sequence needs at least one position.")
-    try:
-        array = np.asarray(y)
-    except ValueError:  # rows of unequal length
-        array = np.zeros((0, 0))
-    if array.dtype.kind == "O" and all(isinstance(label, str) for label in y):
-        array = array.astype(str)
-    if array.dtype == np.uint64:  # (which together with other integers numpy makes floats of)
-        array = array.astype(object if array.max() > np.iinfo(np.int64).max else np.int64)
-    # numpy turns a mixture such as ["a", 1] into strings without a word
-    is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
-    if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:
-        raise InputError(
-            f"Y[{i}] is {reprlib.repr(y)}{_type_found(array)}; labels must be all strings or all "
-            "integers, one per position."
-        )
-    return array
-
-
-def _type_found(array: np.ndarray) -> str:
-    """Said of numbers that look like integers to those who read them."""
-    return f" of type {array.dtype}" if array.dtype.kind in "fc" and array.size else ""
 
 
 def find(flat: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
