@@ -116,13 +116,14 @@ def maximize_into(unary: Any, tables: Any, orders: int, best: Any, labels: Any) 
             state = s
     for t in range(n_positions - 1, -1, -1):
         labels[t] = state % n_labels
-        following, state = state, state // n_labels
         if t >= order:
-            state = _oldest(best[t - 1], top, following, n_all, n_labels)
+            state = _state_before(best[t - 1], top, state, n_all, n_labels)
+        else:
+            state //= n_labels
 
 
 @jit
-def _oldest(before: Any, top: Any, following: int, n_all: int, n_labels: int) -> int:
+def _state_before(before: Any, top: Any, following: int, n_all: int, n_labels: int) -> int:
     """The state from which `following` was reached best."""
     n_shared, shared = n_all // n_labels, following // n_labels
     found, most = shared, before[shared] + top[following]
@@ -134,9 +135,9 @@ def _oldest(before: Any, top: Any, following: int, n_all: int, n_labels: int) ->
 
 
 def maximize(unary: Any, tables: Mapping[int, Any], allowed: Any = None) -> np.ndarray:
-    """Best label sequence for `unary` (T, K) and a table (K, ..., K) for each order j, j + 1 times K.
+    """Best label sequence for `unary` (T, K) and tables by their orders.
 
-    `allowed` (T, K) forbids labels, as in `chain`.
+    A table of order j has j + 1 axes of length K; `allowed` is (T, K) or None, as in `chain`.
 
     >>> triples = np.zeros((2, 2, 2))
     >>> triples[0, 1, 1] = 3.0

@@ -132,9 +132,7 @@ def unpack(data: SequenceData, i: int, code: Any, size: int, part: Any) -> int:
 
 
 @jit
-def _unpack_runs(
-    n_labels: int, orders: int, code: Any, size: int, part: Any, found: int
-) -> int:
+def _unpack_runs(n_labels: int, orders: int, code: Any, size: int, part: Any, found: int) -> int:
     """The transitions of order 2 and higher."""
     n_runs = n_labels * n_labels
     begin = size * n_labels + (n_runs if orders & 1 else 0)
