@@ -42,7 +42,7 @@ class Chain(SequenceTask):
     n_labels : number of labels when they are 0..n_labels-1; None takes what occurs in Y.
     labels : the label set itself, in the order wanted.
     task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
-    emission, transition, bias, first, last : which groups of weights the model has.
+    emission, bias, first, last : which groups of weights the model has, beside transitions.
     order : how many labels before it the score of a label may depend on. Order 1 has a weight for
         every pair of neighbouring labels, order 2 also for every three in a row, and so on:
         K^(order+1) weights for K labels, and as many steps of the decoder at every position.
@@ -56,7 +56,7 @@ class Chain(SequenceTask):
     >>> [list(map(str, y)) for y in svm.predict([[{"w": "the"}, {"w": "dog"}]])]
     [['D', 'N']]
 
-    The label three in a row end with may depend on the first of them:
+    With order 2, the last of three labels may depend on the first:
 
     >>> Y = [[0, 0, 1], [1, 0, 0]] * 5
     >>> X = [[[1.0, 0.0] if y[0] else [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]] for y in Y]

@@ -83,7 +83,7 @@ MUTANTS = [
         "run = run * n_labels + code[u]",
         "run = run * n_labels + code[t]",
         "runs of three labels that are taken for three times the first",
-        "tests/tasks/test_chain_orders.py",
+        "tests/tasks/test_chain_orders.py::test_oracles_equal_enumeration",
     ),
     Mutant(
         SEQUENCE,
