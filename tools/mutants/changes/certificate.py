@@ -60,6 +60,20 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
+        "noise, slack = noise + slack, 0.0",
+        "pass",
+        "an exact certificate has a slack, and the resolution does not count it",
+        f"{INEXACT}::test_slack_within_rounding_is_rounding",
+    ),
+    Mutant(
+        FILE,
+        "np.maximum(reached, _largest_reach(blocks))",
+        "reached",
+        "outputs that the oracle passed over are left out of the resolution",
+        "tests/problem/test_rounding.py::test_outputs_that_the_oracle_passed_over_count",
+    ),
+    Mutant(
+        FILE,
         "is_valid = claims and not is_below_mean.any()",
         "is_valid = claims",
         "an oracle caught below a known output certifies",
