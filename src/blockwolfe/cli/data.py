@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import DATASETS, find_dataset
 from blockwolfe.cli.showing import OK, show, table
@@ -66,7 +67,7 @@ def fetch(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int
     entry = find_dataset(name)
     loaded = {split: entry.load(split, data_home) for split in entry.splits}
     sizes = {split: len(dataset.Y) for split, dataset in loaded.items()}
-    rows = [(split, f"{size:,} examples") for split, size in sizes.items()]
+    rows = [(split, counted(size, "example")) for split, size in sizes.items()]
     show(json, {"name": name, "examples": sizes}, table(f"{name} is here", ("", ""), rows))
     return OK
 

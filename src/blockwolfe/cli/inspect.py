@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, chosen_text, show, table
@@ -97,14 +98,15 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
 
 
 def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
+    n_examples = counted(numbers["n_examples"], "example")
     facts = [
         ("task", f"{numbers['task']}: {numbers['options']}"),
-        ("trained on", f"{numbers['n_examples']:,} examples ({numbers['format'] or 'in Python'})"),
+        ("trained on", f"{n_examples} ({numbers['format'] or 'in Python'})"),
         ("weights", f"{numbers['n_weights']:,}, of which {numbers['n_nonzero']:,} are not zero"),
         ("strength", f"lam = {certificate.lam:.6g}"),
         ("gap", f"{certificate.gap:.4g} ({certificate.kind})"),
         ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
-        ("work", f"{numbers['passes']} passes, {numbers['seconds']:.2f} s"),
+        ("work", f"{counted(numbers['passes'], 'pass', 'passes')}, {numbers['seconds']:.2f} s"),
     ]
     if numbers["labels"] is not None:
         labels = [str(label) for label in numbers["labels"]]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, note, show, table
@@ -101,7 +102,7 @@ def evaluate(
     scores = {"task_loss": loss, **view_of(svm.task_).measures(examples.Y, outputs)}
     n = len(outputs)
     rows = [(measure.replace("_", " "), value) for measure, value in scores.items()]
-    title = f"{model} on {data}: {n} examples"
+    title = f"{model} on {data}: {counted(n, 'example')}"
     show(json, {"model": model, "data": data, "task": name, "n_examples": n, **scores},
          table(title, ("", ""), rows))  # fmt: skip
     return OK
@@ -120,7 +121,7 @@ def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
         names = ", ".join(repr(label) for label in list(dict.fromkeys(unknown))[:5])
         note(
             f"warning: the model does not know the labels {names}, which {data} has "
-            f"{len(unknown)} times; they count as missed."
+            f"{counted(len(unknown), 'time')}; they count as missed."
         )
 
 
