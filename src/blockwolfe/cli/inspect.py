@@ -20,7 +20,7 @@ _MOST_LAMS = 10
 ModelOrPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
 ]
-Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
+Top = Annotated[int, typer.Option(min=0, metavar="N", help="How many weights to show.")]
 
 
 def inspect(
@@ -69,6 +69,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "task": name,
         "options": repr(svm.task_),
         "format": given.get("format"),
+        "column": given.get("column"),
         "template": given.get("template"),
         "n_weights": len(svm.coef_),
         "n_nonzero": int(is_nonzero(svm.coef_).sum()),
@@ -112,6 +113,8 @@ def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
         labels = [str(label) for label in numbers["labels"]]
         shown = " ".join(labels[:30]) + (" ..." if len(labels) > 30 else "")
         facts.insert(1, ("labels", f"{len(labels)}: {shown}"))
+    if numbers["column"]:
+        facts.insert(1, ("predicts", f"the column {numbers['column']}"))
     if numbers["template"]:
         facts.append(("template", " ; ".join(numbers["template"].split("\n"))))
     if numbers["command"]:
