@@ -80,7 +80,7 @@ class _NoValueError(Exception):
 def _tree(text: str) -> ast.expr:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # (of backslashes in strings)
+            warnings.simplefilter("ignore")  # (of backslashes in strings)
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _NoValueError from error
