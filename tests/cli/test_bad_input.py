@@ -103,7 +103,9 @@ def test_option_values(inside, corpus, tmp_path, option, message):
 
 def test_unknown_task_in_a_process_and_with_debug(corpus, tmp_path):
     arguments = ["train", "chian", corpus / "train.txt", "-o", tmp_path / "m.npz"]
-    assert "TASK='chian' is not known; valid: 'chain'" in only_line(program(*arguments))
+    assert "TASK='chian' is not known; did you mean 'chain'? Valid: 'chain'" in only_line(
+        program(*arguments)
+    )
     done = program(*arguments, "--debug")
     assert done.returncode == 2
     assert "Traceback" in done.stderr
