@@ -83,7 +83,7 @@ def test_wrong_number_of_columns(inside, trained, tmp_path):
         (["--tol", "-1"], "tol"),
         (["--seed", "-3"], "random_state"),
         (["--format", "xml"], "format='xml' is not known; valid: 'columns'"),
-        (["--format", "conllu"], "does not fit this task"),
+        (["--format", "alignments"], "does not fit this task"),
         (["--template", "word[0]"], "'word[0]' is not an item"),
         (["--template", "c7[0]"], "c7[0] is column 7, but there are columns 0..1"),
         (["--set", "colour=red"], "set='colour' is not known"),

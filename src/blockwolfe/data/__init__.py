@@ -9,12 +9,14 @@ from blockwolfe.data.formats.conll import read_columns
 from blockwolfe.data.scores import ChunkScore, chunk_f1
 from blockwolfe.data.vectorizers.chunks import ChunkFeatures
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
+from blockwolfe.data.vectorizers.words import WordFeatures
 
 __all__ = [
     "ChunkFeatures",
     "ChunkScore",
     "Dataset",
     "TokenVectorizer",
+    "WordFeatures",
     "chunk_f1",
     "digit_strings",
     "find_file",
