@@ -23,7 +23,8 @@ def draw(chain: Any, alone: Any, test: Any, errors: dict[str, float], file: Path
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=(11, 7.6), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=(1, 1.05), hspace=0.03)
+    halves: Any = figure.subfigures(2, 1, height_ratios=(1, 1.05), hspace=0.03)
+    top, bottom = halves
     _draw_training(top, chain)
     _draw_strings(bottom, chain, alone, test)
     worst, best = (f"{100 * error:.1f} %" for error in errors.values())
