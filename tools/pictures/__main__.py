@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+from PIL import Image
 
 from tools.pictures import IMAGES, ROOT, SCRIPTS
+
+WIDTH = 1100  # pixels
 
 
 def main() -> None:
@@ -17,9 +22,21 @@ def main() -> None:
     for script, names in SCRIPTS.items():
         if wanted.intersection(names):
             print(f"{script}: {', '.join(names)}", flush=True)
-            subprocess.run(
-                [sys.executable, ROOT / script, "--output", IMAGES], cwd=ROOT, check=True
-            )
+            command = [sys.executable, ROOT / script, "--output", IMAGES]
+            subprocess.run(command, cwd=ROOT, check=True)
+            for name in names:
+                if name.endswith(".png"):
+                    shrink(IMAGES / name)
+
+
+def shrink(file: Path) -> None:
+    """Few colours, and no more pixels than pages show: a picture of half the size."""
+    with Image.open(file) as picture:
+        height = round(picture.height * min(1.0, WIDTH / picture.width))
+        smaller = picture.convert("RGB").resize(
+            (min(WIDTH, picture.width), height), Image.Resampling.LANCZOS
+        )
+    smaller.quantize(128).save(file, optimize=True)
 
 
 if __name__ == "__main__":

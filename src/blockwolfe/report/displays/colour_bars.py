@@ -13,7 +13,7 @@ def add_colour_bar(ax: Any, image: Any) -> Any:
     >>> import matplotlib.pyplot as plt
     >>> _, ax = plt.subplots()
     >>> bar = add_colour_bar(ax, ax.imshow([[0.0, 1.0]]))
-    >>> bar.ax.get_position().height == ax.get_position().height
+    >>> bar.ax in ax.child_axes
     True
     >>> plt.close(ax.figure)
     """
