@@ -7,7 +7,7 @@ DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz mutants browser docs clean
+.PHONY: help demo test lint format bench fuzz mutants pictures browser docs clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
@@ -56,6 +56,9 @@ docs: $(STAMP)   ## check that every documented example runs, then build the sit
 	$(BIN)/python -m pytest -n 2 --dist worksteal src README.md docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
+
+pictures: $(STAMP) ## draw every picture of docs/images again (those of the report need a browser)
+	$(BIN)/python -m tools.pictures
 
 mutants: $(STAMP) ## small changes of the source, each of which some test must notice, on JOBS=2
 	$(BIN)/python -m tools.mutants --jobs $(or $(JOBS),2)

@@ -297,7 +297,10 @@ def test_objects_are_labelled_by_what_is_not_default(problem):
         ({"budget": float("nan")}, "budget: time_limit=nan"),
         ({"budget": {"max_passes": -3}}, "budget: max_passes=-3"),
         ({"budget": {"max_oracle_calls": 3}}, "budget: max_oracle_calls=3 is less than"),
-        ({"budget": {"passes": 3}}, "budget='passes' is not known; valid: 'max_passes'"),
+        (
+            {"budget": {"passes": 3}},
+            "budget='passes' is not known; did you mean 'max_passes'. Valid: 'max_passes'",
+        ),
         ({"budget": "long"}, "budget='long' must be seconds"),
         ({"budget": True}, "budget=True must be seconds"),
         ({"seeds": 3}, "seeds=3 must be a list of integers"),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.pictures import SCRIPTS as DRAWN
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 
@@ -28,4 +30,5 @@ def test_example_runs(name, tmp_path):
     assert run.stdout.strip()
     pictures = list(folder.glob("*.png"))
     assert bool(pictures) == draws
+    assert {picture.name for picture in pictures} >= set(DRAWN.get(f"examples/{name}", ()))
     assert all(picture.stat().st_size > 1000 for picture in pictures)

@@ -6,6 +6,7 @@ Messages follow one pattern: what was found, what was expected, what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,8 +22,12 @@ __all__ = [
     "OracleWarning",
     "OutOfMemoryError",
     "WorkerWarning",
+    "closest",
     "unknown_option",
 ]
+
+_LIKENESS = 0.7  # of a name that may be meant (two letters of four swapped: 0.75)
+_LONGEST_NAME = 100
 
 
 class BlockwolfeError(Exception):
@@ -114,12 +119,33 @@ class WorkerWarning(RuntimeWarning):
 
 
 def unknown_option(
-    argument: str, found: object, valid: Iterable[str], remedy: str = ""
+    argument: str, found: object, valid: Iterable[str], remedy: str = "", meant: str | None = None
 ) -> OptionError:
-    """An `OptionError` that lists the valid names, and says what else may help.
+    """An `OptionError` that lists the valid names, and says which was meant and what may help.
+
+    `meant` is for those who know better than `closest` does; "" where nothing can be meant.
 
     >>> print(unknown_option("method", "sgd", ["bcfw", "fw"]))
     method='sgd' is not known; valid: 'bcfw', 'fw'.
+    >>> print(unknown_option("method", "bcwf", ["bcfw", "fw"]))
+    method='bcwf' is not known; did you mean 'bcfw'? Valid: 'bcfw', 'fw'.
     """
-    listed = ", ".join(repr(name) for name in valid)
-    return OptionError(f"{argument}={found!r} is not known; valid: {listed}.{remedy}")
+    names = list(valid)
+    near = closest(found, names) if meant is None else meant
+    listed = ", ".join(repr(name) for name in names)
+    told = f"did you mean {near!r}? Valid: {listed}" if near else f"valid: {listed}"
+    return OptionError(f"{argument}={found!r} is not known; {told}.{remedy}")
+
+
+def closest(found: object, valid: Iterable[str]) -> str | None:
+    """The valid name that is spelt most like the one that was found; None where none is close.
+
+    >>> closest("Chian", ["chain", "tree"]), closest("ring", ["chain", "tree"])
+    ('chain', None)
+    """
+    if not isinstance(found, str):
+        return None
+    names = {name.lower(): name for name in map(str, valid)}
+    # (only the beginning is compared: the time grows with the square of the length)
+    near = get_close_matches(found[:_LONGEST_NAME].lower(), names, n=1, cutoff=_LIKENESS)
+    return names[near[0]] if near else None

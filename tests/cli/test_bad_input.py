@@ -83,7 +83,7 @@ def test_wrong_number_of_columns(inside, trained, tmp_path):
         (["--tol", "-1"], "tol"),
         (["--seed", "-3"], "random_state"),
         (["--format", "xml"], "format='xml' is not known; valid: 'columns'"),
-        (["--format", "conllu"], "does not fit this task"),
+        (["--format", "alignments"], "does not fit this task"),
         (["--template", "word[0]"], "'word[0]' is not an item"),
         (["--template", "c7[0]"], "c7[0] is column 7, but there are columns 0..1"),
         (["--set", "colour=red"], "set='colour' is not known"),
@@ -103,7 +103,9 @@ def test_option_values(inside, corpus, tmp_path, option, message):
 
 def test_unknown_task_in_a_process_and_with_debug(corpus, tmp_path):
     arguments = ["train", "chian", corpus / "train.txt", "-o", tmp_path / "m.npz"]
-    assert "TASK='chian' is not known; valid: 'chain'" in only_line(program(*arguments))
+    assert "TASK='chian' is not known; did you mean 'chain'? Valid: 'chain'" in only_line(
+        program(*arguments)
+    )
     done = program(*arguments, "--debug")
     assert done.returncode == 2
     assert "Traceback" in done.stderr

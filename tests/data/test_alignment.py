@@ -195,7 +195,7 @@ class TestHansards:
         assert data.X == [(["a", "b"], ["x", "y"]), (["c"], ["z"])]
         assert [y.sure.tolist() if len(y) else [] for y in data.Y] == [[[1, 0]], []]
         assert repr(data) == (
-            "Dataset('hansards-test': 2 sentence pairs, 1 sure links, 2 labels, raw tokens)"
+            "Dataset('hansards-test': 2 sentence pairs, 1 sure link, 2 labels, raw tokens)"
         )
         assert datasets.load_hansards("test-last347", files).X == []
 

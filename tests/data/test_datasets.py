@@ -220,7 +220,7 @@ class TestRealLetters:
         assert letters.X[0].base is not None
         assert letters.Y[0].dtype == np.int64
         assert set(np.concatenate(letters.X).ravel()) == {0, 1}
-        assert repr(letters).startswith(f"Dataset('ocr-{subset}-{split}': {n_words} sequences, ")
+        assert repr(letters).startswith(f"Dataset('ocr-{subset}-{split}': {n_words:,} sequences, ")
 
     def test_same_from_text(self, data_home, tmp_path):
         path = data_home / "ocr" / "letters.npz"

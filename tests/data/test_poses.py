@@ -80,7 +80,7 @@ def people(tmp_path, monkeypatch):
 def test_load(people, tmp_path):
     test = datasets.load_lsp("test", tmp_path, size=16)
     assert repr(test) == (
-        "Dataset('lsp-synthetic-maps-test': 2 images, 28 joints, 14 labels, 1 features)"
+        "Dataset('lsp-synthetic-maps-test': 2 images, 28 joints, 14 labels, 1 feature)"
     )
     assert "SYNTHETIC" in test.description
     again = datasets.load_lsp("test", tmp_path, size=16)

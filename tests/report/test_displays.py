@@ -128,3 +128,15 @@ def test_held_out_loss_is_drawn_where_it_was_traced(chain):
     assert len(bw.ConvergenceDisplay.from_result(without.result_).plot().axes_) == 2
     _, axes = plt.subplots(1, 2)
     assert len(bw.ConvergenceDisplay.from_result(svm.result_).plot(axes=axes).axes_) == 2
+
+
+def test_a_colour_bar_is_as_tall_as_its_matrix():
+    """Also where the matrix is smaller than its place, as in the picture of the demo."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+    display = bw.TransitionsDisplay(np.eye(3), "abc").plot(axes[1])
+    figure.canvas.draw()
+    (bar,) = display.ax_.child_axes
+    matrix, beside = display.ax_.get_window_extent(), bar.get_window_extent()
+    assert (beside.y0, beside.y1) == pytest.approx((matrix.y0, matrix.y1))
+    assert 0 < beside.x0 - matrix.x1 < 0.1 * matrix.width
+    plt.close(figure)

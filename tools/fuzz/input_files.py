@@ -157,12 +157,16 @@ _FILES = {
 }
 
 
-def relabelled(name: str, content: bytes) -> bytes:
-    """A file that was read well, with other outputs: nobody may see it in the inputs."""
+def relabelled(name: str, content: bytes, is_tagged: bool = False) -> bytes:
+    """A file that was read well, with other outputs: nobody may see it in the inputs.
+
+    `is_tagged` is for CoNLL-U whose parts of speech are what is predicted.
+    """
     if name == "npz":
         with np.load(io.BytesIO(content)) as archive:
             return _packed({k: archive[k] for k in archive.files if k != "y"})
-    return "\n".join(map(_RELABELLED[name], content.decode("utf-8-sig").split("\n"))).encode()
+    change = _other_tag if is_tagged else _RELABELLED[name]
+    return "\n".join(map(change, content.decode("utf-8-sig").split("\n"))).encode()
 
 
 def _other_column(line: str) -> str:
@@ -189,6 +193,13 @@ def _other_head(line: str) -> str:
     columns = line.split("\t")
     if columns[0].isdecimal() and len(columns) == 10:
         columns[6:8] = ["0" if columns[0] == "1" else "1", OTHER]
+    return "\t".join(columns)
+
+
+def _other_tag(line: str) -> str:
+    columns = line.split("\t")
+    if columns[0].isdecimal() and len(columns) == 10:
+        columns[3] = OTHER
     return "\t".join(columns)
 
 

@@ -132,7 +132,8 @@ def _check_blind(kind: Kind, reader: Format, examples: Examples, path: Path) -> 
     from blockwolfe.data.formats.base import read_source
 
     content = read_source(str(path)).content
-    path.write_bytes(relabelled(kind.format, content))
+    is_tagged = kind == ("chain", "conllu")
+    path.write_bytes(relabelled(kind.format, content, is_tagged))
     again = read_later(reader, str(path), labelled=False)
     require(_same(again.X, examples.X), "inputs change with the outputs")
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from blockwolfe.data.formats.base import Examples, Format, Source
-from blockwolfe.data.formats.jsonlines import plain_output
+from blockwolfe.data.formats.base import Examples, Format, Source, plain_output
 from tools.fuzz.common import Violation, require
 
 __all__ = ["check_written"]

@@ -14,28 +14,30 @@ import blockwolfe
 from blockwolfe.base.markup import visible
 from blockwolfe.cli import check, data, explore, inspect, listing, predict, report, train
 from blockwolfe.cli.showing import BROKEN, INTERRUPTED, NOT_REACHED, OK, WRONG, note, told
+from blockwolfe.cli.style import Command, Group, usage_error
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="blockwolfe",
+    cls=Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train.train)
-app.command()(predict.predict)
-app.command()(predict.evaluate)
-app.command()(inspect.inspect)
-app.command()(report.report)
-app.command()(explore.path)
-app.command()(explore.compare)
-app.command()(listing.methods)
+app.command(cls=Command)(train.train)
+app.command(cls=Command)(predict.predict)
+app.command(cls=Command)(predict.evaluate)
+app.command(cls=Command)(inspect.inspect)
+app.command(cls=Command)(report.report)
+app.command(cls=Command)(explore.path)
+app.command(cls=Command)(explore.compare)
+app.command(cls=Command)(listing.methods)
 app.add_typer(data.data, name="data")
-app.command()(check.check)
+app.command(cls=Command)(check.check)
 
 
-@app.command()
+@app.command(cls=Command)
 def demo() -> int:
     """Read strings of handwritten digits, with a certificate; draws demo-output/report.png.
 
@@ -58,7 +60,10 @@ def _print_version(is_wanted: bool) -> None:
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
+        ),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere.")
@@ -124,9 +129,7 @@ def _explained(error: Exception) -> tuple[int, str]:
     from blockwolfe.errors import BlockwolfeError
 
     if hasattr(error, "format_message"):  # of the options themselves
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "blockwolfe"
-        return WRONG, f"{error.format_message().rstrip('.')}. See {path} --help."
+        return WRONG, usage_error(error)
     if isinstance(error, BlockwolfeError):
         return WRONG, str(error)
     if isinstance(error, OSError):

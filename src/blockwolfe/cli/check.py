@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from blockwolfe.cli import options as o
-from blockwolfe.cli.registry import FORMATS, format_of, made_task
+from blockwolfe.cli.registry import FORMATS, find_task, format_of, reader_of
+from blockwolfe.cli.settings import made_task
 from blockwolfe.cli.showing import NOT_REACHED, OK, note, show
 from blockwolfe.report.outputs.catalogue import load_home
 
@@ -19,7 +20,7 @@ Named = Annotated[
 ]
 Given = Annotated[str, typer.Argument(metavar="DATA", help="A file, or - for standard input.")]
 Rows = Annotated[bool, typer.Option("--rows", help="Examples are single rows, not sequences.")]
-Most = Annotated[int, typer.Option(help="Examples to look at.")]
+Most = Annotated[int, typer.Option(metavar="N", help="Examples to look at.")]
 
 
 def check(
@@ -27,6 +28,7 @@ def check(
     data: Given,
     format: o.DataFormat = None,
     template: o.Template = None,
+    column: o.Column = None,
     rows: Rows = False,
     max_examples: Most = 20,
     seed: o.Seed = 0,
@@ -43,6 +45,7 @@ def check(
     Examples:
       blockwolfe check my_tasks:Ranking examples.jsonl
       blockwolfe check my_tasks:Tagger train.txt --set n_labels=5
+      blockwolfe check my_tasks:Tagger en.conllu --column upos
     """
     from blockwolfe.cli.files import read_template
     from blockwolfe.data.formats.base import read_source
@@ -51,7 +54,14 @@ def check(
 
     made = _made(task, set or ())
     kind = format_of(data, format, tuple(FORMATS))
-    reader = FORMATS[kind].make(is_sequence=not rows, template=read_template(template))
+    options = {"is_sequence": not rows, "template": read_template(template), "column": column}
+    # (a column of labels is read as the words of a chain are)
+    is_tagged = column is not None and not rows
+    reader = (
+        reader_of(find_task("chain"), kind, **options)
+        if is_tagged
+        else (FORMATS[kind].make(**options))
+    )
     examples = reader.learn([read_source(data)])
     try:
         found = check_task(

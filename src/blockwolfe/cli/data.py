@@ -7,22 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import DATASETS, find_dataset
 from blockwolfe.cli.showing import OK, show, table
+from blockwolfe.cli.style import Command, Group
 
 __all__ = ["data"]
 
 data = typer.Typer(
-    help="Datasets that the library knows: list, fetch, describe.", no_args_is_help=True
+    help="Datasets that the library knows: list, fetch, describe.",
+    no_args_is_help=True,
+    cls=Group,
 )
 
 Name = Annotated[
-    str, typer.Argument(help="A name from the list.", autocompletion=o.complete_dataset)
+    str,
+    typer.Argument(metavar="NAME", help="A name from the list.", autocompletion=o.complete_dataset),
 ]
 
 
-@data.command("list")
+@data.command("list", cls=Command)
 def list_datasets(data_home: o.DataHome = None, json: o.Json = False) -> int:
     """List datasets, and whether their files are here.
 
@@ -55,7 +60,7 @@ def list_datasets(data_home: o.DataHome = None, json: o.Json = False) -> int:
     return OK
 
 
-@data.command()
+@data.command(cls=Command)
 def fetch(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int:
     """Get the files of a dataset into the cache, and check their content.
 
@@ -66,12 +71,12 @@ def fetch(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int
     entry = find_dataset(name)
     loaded = {split: entry.load(split, data_home) for split in entry.splits}
     sizes = {split: len(dataset.Y) for split, dataset in loaded.items()}
-    rows = [(split, f"{size:,} examples") for split, size in sizes.items()]
+    rows = [(split, counted(size, "example")) for split, size in sizes.items()]
     show(json, {"name": name, "examples": sizes}, table(f"{name} is here", ("", ""), rows))
     return OK
 
 
-@data.command()
+@data.command(cls=Command)
 def describe(name: Name, data_home: o.DataHome = None, json: o.Json = False) -> int:
     """Describe a dataset: sizes, lengths, labels and how often they occur.
 

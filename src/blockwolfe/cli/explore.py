@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -16,8 +16,13 @@ __all__ = ["best_held_out", "compare", "path", "show_path"]
 
 _COLUMNS = ("lam", "lam_end", "gap", "primal", "dual", "norm", "passes", "seconds")
 
-Eps = Annotated[float, typer.Option(help="Gap that every lambda may have.")]
-LamMin = Annotated[float | None, typer.Option(help="Where to end; else where one w serves all.")]
+Eps = Annotated[float, typer.Option(metavar="GAP", help="Gap that every lambda may have.")]
+LamMax = Annotated[
+    float | None, typer.Option(metavar="LAM", help="Where to begin; else where w = 0 serves.")
+]
+LamMin = Annotated[
+    float | None, typer.Option(metavar="LAM", help="Where to end; else where one w serves all.")
+]
 PathFile = Annotated[
     str, typer.Option("--output", "-o", metavar="PATHFILE", help="Where to write the path.")
 ]
@@ -25,21 +30,27 @@ HeldOut = Annotated[
     str | None, typer.Option(metavar="DATA", help="Other data, to find its best lambda.")
 ]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="Draw a picture (matplotlib).")]
-Shown = Annotated[int, typer.Option("--rows", help="Breakpoints to show.")]
+Shown = Annotated[int, typer.Option("--rows", metavar="N", help="Breakpoints to show.")]
 Heuristic = Annotated[
     bool, typer.Option("--heuristic", help="Cheaper: go by estimates, certify nothing.")
 ]
-Methods = Annotated[str, typer.Option(help="Methods, with commas between.")]
-Budget = Annotated[float, typer.Option(help="Seconds of each run.")]
-Seeds = Annotated[int, typer.Option(help="How many seeds each method is run with.")]
-Targets = Annotated[str, typer.Option(help="Gaps for which times are shown, with commas between.")]
+Methods = Annotated[str, typer.Option(metavar="WORDS,...", help="Methods, with commas between.")]
+Budget = Annotated[float, typer.Option(metavar="SECONDS", help="Seconds of each run.")]
+Seeds = Annotated[int, typer.Option(metavar="N", help="How many seeds each method is run with.")]
+Targets = Annotated[
+    str,
+    typer.Option(metavar="GAP,...", help="Gaps for which times are shown, with commas between."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Walk(o.Run):
     """How far the path goes, and how well it is solved."""
 
+    panel: ClassVar[str] = "Path, method and budgets"
+
     eps: Eps = 0.1
+    lam_max: LamMax = None
     lam_min: LamMin = None
     heuristic: Heuristic = False
 
@@ -68,17 +79,18 @@ def path(
     import sys
 
     from blockwolfe.cli.files import check_output, read_later
-    from blockwolfe.path.solve import solve_path
+    from blockwolfe.path.solve import checked_ends, solve_path
     from blockwolfe.report.displays.paths import PathDisplay
 
+    checked_ends(walk.lam_min, walk.lam_max)
     check_output(output, plot, held_out, *given.data)
     if plot is not None:
         _check_picture(plot)
     problem, reader, examples = _problem(given)
     other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     found = solve_path(
-        problem, walk.eps, walk.lam_min, exact=not walk.heuristic, **walk.options(),
-        verbose=int(sys.stderr.isatty() and not json),
+        problem, walk.eps, walk.lam_min, exact=not walk.heuristic, lam_max=walk.lam_max,
+        **walk.options(), verbose=int(sys.stderr.isatty() and not json),
     )  # fmt: skip
     found.extra = {"input": reader.packed()}
     found.save(output)
@@ -137,6 +149,8 @@ def show_path(found: Any, file: str, best: Any, n_rows: int, json: bool) -> None
 @dataclass(frozen=True, kw_only=True)
 class Runs:
     """What is compared, and for how long."""
+
+    panel: ClassVar[str] = "Runs"
 
     methods: Methods = "auto,bcfw,bcfw+gap+pairwise,fw"
     lam: o.Lam = None

@@ -12,9 +12,8 @@ from typing import Any
 from blockwolfe.base.files import write_atomically
 from blockwolfe.base.markup import visible
 from blockwolfe.base.schema import Reader, reading
-from blockwolfe.cli.registry import FORMATS, find_dataset, format_of, reader_of, task_of_model
-from blockwolfe.data.formats.base import Examples, Format, Source, read_source
-from blockwolfe.data.formats.jsonlines import plain_output
+from blockwolfe.cli.registry import find_dataset, format_of, reader_of, task_of_model
+from blockwolfe.data.formats.base import Examples, Format, Source, plain_output, read_source
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.report.outputs.catalogue import TaskEntry
 
@@ -38,6 +37,7 @@ class Loaded(Format):
     """Examples of a dataset that the library knows, named as ``dataset:ocr-small/train``."""
 
     name = "dataset"
+    output_name = "output"
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """There is no file to read."""
@@ -62,16 +62,23 @@ def _load_dataset(text: str) -> Examples:
 
 
 def read_training(
-    entry: TaskEntry, data: list[str], name: str | None, template: str | None, min_count: int
+    entry: TaskEntry,
+    data: list[str],
+    name: str | None,
+    template: str | None,
+    min_count: int,
+    column: str | None = None,
 ) -> tuple[Format, Examples]:
     """The reader, which has learned its features, and the examples."""
     if all(path.startswith(_DATASET) for path in data):
+        if column is not None:
+            raise OptionError(f"--column {column} is for files; {data[0]} has its own outputs.")
         made = reader_of(entry, entry.prepares) if entry.prepares else Loaded()
         return made, made.learn_from([_load_dataset(path) for path in data])
     kinds = [format_of(path, name, entry.formats) for path in data]
     if len(set(kinds)) > 1:
         raise InputError(f"{data[0]} is {kinds[0]} and another file is not; expected one format.")
-    options = {"template": read_template(template), "min_count": min_count}
+    options = {"template": read_template(template), "min_count": min_count, "column": column}
     reader: Format = reader_of(entry, kinds[0], **options)
     return reader, reader.learn([read_source(path) for path in data])
 
@@ -103,12 +110,12 @@ def load_model(
         return svm, unpacked_reader(entry, packed)
     # saved from Python: a format that learns nothing will do
     kind = format_of(data, name, entry.formats)
-    if FORMATS[kind].learns:
+    reader: Format = reader_of(entry, kind)
+    if reader.learns:
         raise InputError(
             f"{path} does not know how its features are made, because it was not made by "
             "`blockwolfe train`; predict in Python, where its features were made."
         )
-    reader: Format = reader_of(entry, kind)
     reader.unpack({"n_features": getattr(svm.task_, "n_features_in_", 0), "names": None})
     return svm, reader
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from typer.models import OptionInfo
 
 __all__ = ["grouped"]
 
@@ -15,6 +18,7 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
     """The command with each dataclass among its parameters replaced by the fields of the class.
 
     Typer reads the signature, and makes an option of each field by its annotation and default.
+    In the help, the options of a class that has a `panel` stand together under that title.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,22 @@ def _parameters(own: inspect.Parameter, hint: Any) -> list[inspect.Parameter]:
             field.name,
             by_name,
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            annotation=_in_panel(hints[field.name], getattr(hint, "panel", None)),
         )
         for field in fields(hint)
     ]
+
+
+def _in_panel(annotation: Any, panel: str | None) -> Any:
+    """The annotation of an option, to be shown under a title; arguments stay where they are."""
+    if panel is None or get_origin(annotation) is not Annotated:
+        return annotation
+    kind, *notes = get_args(annotation)
+    placed = [_placed(note, panel) if isinstance(note, OptionInfo) else note for note in notes]
+    return Annotated[(kind, *placed)]
+
+
+def _placed(option: OptionInfo, panel: str) -> OptionInfo:
+    made = copy(option)
+    made.rich_help_panel = panel
+    return made

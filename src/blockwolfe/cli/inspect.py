@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, chosen_text, show, table
@@ -19,7 +20,7 @@ _MOST_LAMS = 10
 ModelOrPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="File made by train, or by path.")
 ]
-Top = Annotated[int, typer.Option(min=0, help="How many weights to show.")]
+Top = Annotated[int, typer.Option(min=0, metavar="N", help="How many weights to show.")]
 
 
 def inspect(
@@ -68,6 +69,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "task": name,
         "options": repr(svm.task_),
         "format": given.get("format"),
+        "column": given.get("column"),
         "template": given.get("template"),
         "n_weights": len(svm.coef_),
         "n_nonzero": int(is_nonzero(svm.coef_).sum()),
@@ -97,19 +99,22 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
 
 
 def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
+    n_examples = counted(numbers["n_examples"], "example")
     facts = [
         ("task", f"{numbers['task']}: {numbers['options']}"),
-        ("trained on", f"{numbers['n_examples']:,} examples ({numbers['format'] or 'in Python'})"),
+        ("trained on", f"{n_examples} ({numbers['format'] or 'in Python'})"),
         ("weights", f"{numbers['n_weights']:,}, of which {numbers['n_nonzero']:,} are not zero"),
         ("strength", f"lam = {certificate.lam:.6g}"),
         ("gap", f"{certificate.gap:.4g} ({certificate.kind})"),
         ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
-        ("work", f"{numbers['passes']} passes, {numbers['seconds']:.2f} s"),
+        ("work", f"{counted(numbers['passes'], 'pass', 'passes')}, {numbers['seconds']:.2f} s"),
     ]
     if numbers["labels"] is not None:
         labels = [str(label) for label in numbers["labels"]]
         shown = " ".join(labels[:30]) + (" ..." if len(labels) > 30 else "")
         facts.insert(1, ("labels", f"{len(labels)}: {shown}"))
+    if numbers["column"]:
+        facts.insert(1, ("predicts", f"the column {numbers['column']}"))
     if numbers["template"]:
         facts.append(("template", " ; ".join(numbers["template"].split("\n"))))
     if numbers["command"]:

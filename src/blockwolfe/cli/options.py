@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from blockwolfe.cli.methods import EXAMPLES
 from blockwolfe.cli.registry import DATASETS, FORMATS, TASKS, find_task, task_from
+from blockwolfe.cli.style import did_you_mean
 
 __all__ = [
+    "Column",
     "Config",
     "Data",
     "DataFormat",
@@ -55,8 +57,8 @@ def _read_config(context: typer.Context, path: str | None) -> str | None:
     for name in given:
         if name not in valid:
             raise typer.BadParameter(
-                f"{path} has {name!r}, which {context.info_name} does not know; valid: "
-                f"{', '.join(sorted(valid))}"
+                f"{path} has {name!r}, which {context.info_name} does not know; "
+                f"{did_you_mean(name, valid)}valid: {', '.join(sorted(valid))}"
             )
     known: dict[str, Any] = dict(context.default_map or {})
     context.default_map = {**known, **given}
@@ -93,32 +95,53 @@ DataFormat = Annotated[
     str | None,
     typer.Option(
         "--format",
+        metavar="NAME",
         help=f"Format of DATA where its suffix does not say: {', '.join(FORMATS)}.",
         autocompletion=_complete(FORMATS),
+    ),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of CoNLL-U that a chain predicts, by its name (upos, xpos, feats, deprel, "
+        "...) or its number from 0; else upos.",
     ),
 ]
 Template = Annotated[
     str | None,
     typer.Option(
-        help="Feature templates for columns, such as 'w[0]; w[-1],w[0]; p[0]', or a file of them."
+        metavar="TEXT",
+        help="Feature templates for columns, such as 'w[0]; w[-1],w[0]; p[0]', or a file of them.",
     ),
 ]
-MinCount = Annotated[int, typer.Option(help="How often a feature must occur to be kept.")]
+MinCount = Annotated[
+    int, typer.Option(metavar="N", help="How often a feature must occur to be kept.")
+]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="An option of the task, e.g. bias=false."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An option of the task, as often as needed: bias=false, "
+        "'task_loss=hamming(normalize=false, class_weight=balanced)', "
+        "'task_loss=cost_matrix([[0, 1], [5, 0]])'.",
+    ),
 ]
 Method = Annotated[
     str,
     typer.Option(
+        metavar="WORDS",
         help="auto, fw, bcfw, or bcfw+rules, e.g. bcfw+gap+pairwise+cache.",
         autocompletion=_complete(EXAMPLES),
     ),
 ]
-Lam = Annotated[float | None, typer.Option(help="Strength of regularisation; else 1/n.")]
-Seconds = Annotated[float | None, typer.Option(help="Budget of seconds.")]
-Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same run.")]
-NJobs = Annotated[int | None, typer.Option(help="Cores to use; -1 for all.")]
+Lam = Annotated[
+    float | None, typer.Option(metavar="LAM", help="Strength of regularisation; else 1/n.")
+]
+Seconds = Annotated[float | None, typer.Option(metavar="SECONDS", help="Budget of seconds.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed; the same seed gives the same run.")]
+NJobs = Annotated[int | None, typer.Option(metavar="N", help="Cores to use; -1 for all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Config = Annotated[
     str | None,
@@ -132,7 +155,9 @@ Config = Annotated[
 ]
 DataHome = Annotated[
     str | None,
-    typer.Option(help="Folder of datasets; by default BLOCKWOLFE_DATA, else a cache."),
+    typer.Option(
+        metavar="FOLDER", help="Folder of datasets; by default BLOCKWOLFE_DATA, else a cache."
+    ),
 ]
 
 
@@ -140,9 +165,12 @@ DataHome = Annotated[
 class Given:
     """A task, and the data that it is trained on."""
 
+    panel: ClassVar[str] = "Data and features"
+
     task: TaskName
     data: Data
     format: DataFormat = None
+    column: Column = None
     template: Template = None
     min_count: MinCount = 1
     set: Set = None
@@ -156,12 +184,15 @@ class Given:
         from blockwolfe.cli.files import read_training
 
         entry = find_task(self.task)
-        return read_training(entry, self.data, self.format, self.template, self.min_count)
+        made = (self.format, self.template, self.min_count, self.column)
+        return read_training(entry, self.data, *made)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """How a problem is solved."""
+
+    panel: ClassVar[str] = "Method and budgets"
 
     method: Method = "auto"
     time_limit: Seconds = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
+from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, note, show, table
@@ -16,7 +18,10 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="File made by train,
 Given = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, or dataset:NAME/SPLIT.")
 ]
-OfPath = Annotated[float | None, typer.Option("--lam", help="Which lambda, if MODEL is a path.")]
+OfPath = Annotated[
+    float | None, typer.Option("--lam", metavar="LAM", help="Which lambda, if MODEL is a path.")
+]
+Objects = Annotated[bool, typer.Option("--json", help="Write one JSON object per example.")]
 Output = Annotated[
     str | None, typer.Option("--output", "-o", metavar="FILE", help="Else standard output.")
 ]
@@ -42,19 +47,22 @@ def predict(
     output: Output = None,
     lam: OfPath = None,
     format: o.DataFormat = None,
+    json: Objects = False,
     config: o.Config = None,
 ) -> int:
     """Predict outputs for a file of the kind that the model was trained on.
 
     Columns get the predicted label as one more column; JSON objects get it as "labels"; CoNLL-U
-    files get HEAD; sentence pairs make a line of links, 0-0 1-2; the others one label a line.
-    Labels in DATA are not looked at.
+    files get HEAD, or the column of training; sentence pairs make a line of links, 0-0 1-2; the
+    others one label a line. With --json each example is one JSON object a line: its words where
+    it has some, and its output. Labels in DATA are not looked at.
 
     \b
     Examples:
       blockwolfe predict chunker.npz test.txt.gz -o predicted.txt
       cat new.txt | blockwolfe predict chunker.npz - | head
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
+      blockwolfe predict tagger.npz raw.conllu --json | jq -c .labels
       blockwolfe predict path.npz new.txt --lam 0.01
     """
     from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
@@ -68,14 +76,22 @@ def predict(
     examples = read_later(reader, data, labelled=False)
     with located(examples.places):
         outputs = view_of(svm.task_).readable(svm.predict(examples.X))
+    lines = _objects(reader, examples, outputs) if json else reader.write(examples, outputs)
     try:
-        write_lines(reader.write(examples, outputs), output)
+        write_lines(lines, output)
     except BrokenPipeError:
         raise
     except OSError as error:
         name = "standard output" if output in (None, "-") else output
         raise InputError(f"predictions cannot be written to {name}: {error.strerror}.") from error
     return OK
+
+
+def _objects(reader: Any, examples: Any, outputs: Any) -> Iterator[str]:
+    import json
+
+    for made in reader.objects(examples, outputs):
+        yield json.dumps(made, ensure_ascii=False)
 
 
 def evaluate(
@@ -129,7 +145,7 @@ def evaluate(
     n = len(outputs)
     rows = [(each.replace("_", " "), value) for each, value in scores.items()]
     numbers = {"model": model, "data": data, "task": name, "n_examples": n, **scores}
-    shown = [table(f"{model} on {data}: {n} examples", ("", ""), rows)]
+    shown = [table(f"{model} on {data}: {counted(n, 'example')}", ("", ""), rows)]
     if report is not None:
         numbers["labels"] = {str(s.label): s._asdict() for s in report.scores}
         shown.append(report.table())
@@ -168,7 +184,7 @@ def _tell_of_unknown_labels(svm: Any, Y: Any, data: str) -> None:
         names = ", ".join(repr(label) for label in list(dict.fromkeys(unknown))[:5])
         note(
             f"warning: the model does not know the labels {names}, which {data} has "
-            f"{len(unknown)} times; they count as missed."
+            f"{counted(len(unknown), 'time')}; they count as missed."
         )
 
 

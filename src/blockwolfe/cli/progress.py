@@ -11,6 +11,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from blockwolfe.base.words import counted
+
 __all__ = ["TrainingProgress", "seconds_left"]
 
 _QUIET_SECONDS = 10.0  # between lines, where there is no terminal
@@ -115,7 +117,7 @@ class TrainingProgress:
                 values[name] = f"{bound:.5g}"
         told = "  ".join(f"{name} {value}" for name, value in values.items())
         calls = row.oracle_calls + row.certificate_calls
-        return f"{told}  {calls:,} oracle calls  pass {row.passes}"
+        return f"{told}  {counted(calls, 'oracle call')}  pass {row.passes}"
 
 
 def _duration(seconds: float) -> str:

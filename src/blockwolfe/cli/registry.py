@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from blockwolfe.cli.settings import made_task
 from blockwolfe.report.outputs.catalogue import COMMANDS, TaskEntry, entry_of, load_home
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "find_dataset",
     "find_task",
     "format_of",
-    "made_task",
     "reader_of",
     "task_from",
     "task_of_model",
@@ -35,15 +33,11 @@ def _find(kind: str, name: str, known: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class FormatEntry:
-    """A kind of file: its reader, and the suffixes by which it is recognised.
-
-    `learns` says that its reader makes features by what it learned in training.
-    """
+    """A kind of file: its reader, and the suffixes by which it is recognised."""
 
     home: str
     suffixes: tuple[str, ...]
     help: str
-    learns: bool = False
 
     def make(self, **options: Any) -> Any:
         """A reader for any task."""
@@ -55,7 +49,6 @@ FORMATS = {
         "blockwolfe.data.formats.columns:Columns",
         (".txt", ".conll", ".tsv", ".iob", ".bio", ".col"),
         "CoNLL columns, a token a line, the label last; --template makes the features",
-        learns=True,
     ),
     "svmlight": FormatEntry(
         "blockwolfe.data.formats.svmlight:SVMLight",
@@ -75,13 +68,12 @@ FORMATS = {
     "conllu": FormatEntry(
         "blockwolfe.data.formats.treebank:Treebank",
         (".conllu",),
-        "CoNLL-U treebanks",
+        "CoNLL-U treebanks: trees, or with --column any column as labels of the words",
     ),
     "alignments": FormatEntry(
         "blockwolfe.data.formats.alignments:Alignments",
         (".align", ".bitext", ".wa", ".e"),
         "source ||| target ||| 0-0 1?2 a line; or STEM.wa with STEM.e and STEM.f beside it",
-        learns=True,
     ),
 }
 
@@ -146,30 +138,6 @@ def reader_of(entry: TaskEntry, name: str, **options: Any) -> Any:
     """A reader of a format for the task of an entry."""
     options.setdefault("is_sequence", entry.is_sequence)
     return load_home(entry.readers.get(name, FORMATS[name].home))(**options)
-
-
-def made_task(kind: Any, settings: Iterable[str], defaults: dict[str, Any] | None = None) -> Any:
-    """An object of a class, with options as ``name=value`` (values as in TOML)."""
-    from blockwolfe.errors import OptionError, unknown_option
-
-    valid = list(inspect.signature(kind).parameters)
-    options = {name: value for name, value in (defaults or {}).items() if name in valid}
-    for setting in settings:
-        name, sign, value = setting.partition("=")
-        if not sign:
-            raise OptionError(f"--set {setting!r} must be name=value, for example bias=false.")
-        if name not in valid:
-            raise unknown_option("set", name, valid)
-        options[name] = _value(value)
-    return kind(**options)
-
-
-def _value(text: str) -> Any:
-    """A TOML value; anything else is a string."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 import warnings
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -21,12 +21,29 @@ __all__ = ["train"]
 _NAMED = 200  # weights whose names are kept with the model, where names are not part of it
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file.")]
-C = Annotated[float | None, typer.Option("--C", help="The same as C = 1/(lam n).")]
-Folds = Annotated[int | None, typer.Option(help="Choose lam on this many folds, over whole paths.")]
+C = Annotated[float | None, typer.Option("--C", metavar="C", help="The same as C = 1/(lam n).")]
+Folds = Annotated[
+    int | None,
+    typer.Option(metavar="FOLDS", help="Choose lam on this many folds, over whole paths."),
+]
 OnPath = Annotated[
     bool, typer.Option("--path", help="Choose lam on --held-out, over the whole path.")
 ]
-Lams = Annotated[str | None, typer.Option(help="With --cv: lams to choose from, e.g. 1,0.1.")]
+Lams = Annotated[
+    str | None,
+    typer.Option(metavar="LAM,...", help="With --cv: lams to choose from, e.g. 1,0.1."),
+]
+Eps = Annotated[
+    float, typer.Option(metavar="GAP", help="With --cv or --path: the gap of the paths.")
+]
+LamMax = Annotated[
+    float | None,
+    typer.Option(metavar="LAM", help="With --cv or --path: the largest lam; else found."),
+]
+LamMin = Annotated[
+    float | None,
+    typer.Option(metavar="LAM", help="With --cv or --path: the smallest lam; else 1/(10 n)."),
+]
 Scoring = Annotated[
     str | None,
     typer.Option(
@@ -35,22 +52,23 @@ Scoring = Annotated[
         autocompletion=o.complete_measure,
     ),
 ]
-Eps = Annotated[float, typer.Option(help="With --cv or --path: the gap of the paths.")]
 Simple = Annotated[
     bool,
     typer.Option("--one-standard-error", help="With --cv: the largest lam within one of the best."),
 ]
-Tol = Annotated[float, typer.Option(help="Certified gap to stop at.")]
+Tol = Annotated[float, typer.Option(metavar="GAP", help="Certified gap to stop at.")]
 Passes = Annotated[
     int | None,
-    typer.Option(help="Budget of passes; else 1000, and more for fewer than 200 examples."),
+    typer.Option(
+        metavar="N", help="Budget of passes; else 1000, and more for fewer than 200 examples."
+    ),
 ]
-Calls = Annotated[int | None, typer.Option(help="Budget of oracle calls.")]
+Calls = Annotated[int | None, typer.Option(metavar="N", help="Budget of oracle calls.")]
 CheckpointFile = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Keep the run here; the same command goes on from it."),
 ]
-Every = Annotated[float, typer.Option(help="Seconds between checkpoints.")]
+Every = Annotated[float, typer.Option(metavar="SECONDS", help="Seconds between checkpoints.")]
 HeldOut = Annotated[
     str | None, typer.Option(metavar="DATA", help="Other data, whose loss is traced.")
 ]
@@ -61,12 +79,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no s
 class Strength:
     """Where lam comes from: it is given, or chosen on folds, or chosen on held-out data."""
 
+    panel: ClassVar[str] = "Strength of regularisation"
+
     lam: o.Lam = None
     c: C = None
     cv: Folds = None
     path: OnPath = False
     lams: Lams = None
     scoring: Scoring = None
+    lam_max: LamMax = None
+    lam_min: LamMin = None
     eps: Eps = 0.1
     one_standard_error: Simple = False
 
@@ -107,6 +129,8 @@ def train(
     Examples:
       blockwolfe train chain train.txt.gz -o chunker.npz --lam 0.01 --tol 0.02 --min-count 3
       blockwolfe train chain ner.txt -o ner.npz --template 'w[0]; w[-1],w[0]; w[0].suffix3'
+      blockwolfe train chain en.conllu.gz -o tagger.npz --column upos
+      blockwolfe train chain ner.txt -o ner.npz --set 'task_loss=hamming(normalize=false)'
       blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 5 --tol 0.01
       blockwolfe train chain train.txt -o tagger.npz --path --held-out dev.txt
       blockwolfe train alignment test.wa unlabeled.e.gz -o aligner.npz --lam 0.02 --tol 0.05
@@ -127,7 +151,7 @@ def train(
     is_quiet = quiet or json
     with silent_compilation(quiet):
         if strength.path:
-            svm.lam = _best_on_path(svm, strength.eps, examples, other, is_quiet)
+            svm.lam = _best_on_path(svm, strength, examples, other, is_quiet)
         _fit(svm, examples, other, is_quiet)
     _save(svm, output, {"input": reader.packed(), "command": _command(), **_learned(svm, examples)})
     if json or not quiet:
@@ -139,8 +163,15 @@ def _check(strength: Strength, training: Training, held_out: str | None) -> None
     """Refuse options that contradict each other or are not valid, before files are read."""
     from blockwolfe.errors import OptionError
     from blockwolfe.metrics.scorers import scorer
+    from blockwolfe.path.solve import checked_ends
 
     given: dict[str, Any] = {"lam": strength.lam, "C": strength.c}
+    ends = {"lam_max": strength.lam_max, "lam_min": strength.lam_min}
+    if strength.cv is None and not strength.path:
+        _refuse("without --cv or --path", **ends)
+    if strength.lams is not None:
+        _refuse("with --lams", **ends)
+    checked_ends(strength.lam_min, strength.lam_max)
     if strength.cv is None:
         _refuse("without --cv", lams=strength.lams, scoring=strength.scoring,
                 one_standard_error=strength.one_standard_error or None)  # fmt: skip
@@ -203,14 +234,16 @@ def _chooser(task: Any, strength: Strength, training: Training) -> Any:
         "cv": strength.cv,
         "lams": None if strength.lams is None else o.numbers_of("lams", strength.lams),
         "scoring": strength.scoring,
+        "lam_max": strength.lam_max,
+        "lam_min": strength.lam_min,
         "eps": strength.eps,
         "one_standard_error": strength.one_standard_error,
     }
     return StructuredSVMCV(task, **own, **training.options())
 
 
-def _best_on_path(svm: Any, eps: float, examples: Any, other: Any, is_quiet: bool) -> float:
-    """The lambda of the least loss on other data; the path ends at 1/(10 n)."""
+def _best_on_path(svm: Any, strength: Strength, examples: Any, other: Any, is_quiet: bool) -> float:
+    """The lambda of the least loss on other data; by default the path ends at 1/(10 n)."""
     from blockwolfe.cli.explore import best_held_out
     from blockwolfe.path.solve import solve_path
     from blockwolfe.problem.problem import Problem
@@ -220,7 +253,9 @@ def _best_on_path(svm: Any, eps: float, examples: Any, other: Any, is_quiet: boo
     problem = Problem(svm.task, examples.X, examples.Y)
     shared = {name: getattr(svm, name) for name in o.Run().options()}
     is_shown = sys.stderr.isatty() and not is_quiet
-    found = solve_path(problem, eps, 0.1 / len(problem), verbose=int(is_shown), **shared)
+    lam_min = 0.1 / len(problem) if strength.lam_min is None else strength.lam_min
+    shared |= {"lam_max": strength.lam_max, "verbose": int(is_shown)}
+    found = solve_path(problem, strength.eps, lam_min, **shared)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     best = best_held_out(PathDisplay.from_path(found, held_out=(other.X, other.Y)))

@@ -8,11 +8,13 @@ from blockwolfe.data.datasets.synthetic_sequences import digit_strings, syntheti
 from blockwolfe.data.formats.conll import read_columns
 from blockwolfe.data.vectorizers.chunks import ChunkFeatures
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
+from blockwolfe.data.vectorizers.words import WordFeatures
 
 __all__ = [
     "ChunkFeatures",
     "Dataset",
     "TokenVectorizer",
+    "WordFeatures",
     "digit_strings",
     "find_file",
     "load_conll2000",

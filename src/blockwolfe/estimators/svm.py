@@ -252,7 +252,7 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         """lam, converted from C = 1 / (lam n)."""
         if self.lam is not None:
             return float(self.lam)
-        by_task = getattr(problem.task, "default_C", DEFAULT_C)
+        by_task = getattr(problem.task, "default_c", DEFAULT_C)
         return 1.0 / (float(by_task if self.C is None else self.C) * problem.n_effective)
 
     def __sklearn_tags__(self) -> Tags:

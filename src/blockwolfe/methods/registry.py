@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.errors import OptionError, closest, unknown_option
 from blockwolfe.methods.base import Choice, Method
 
 __all__ = ["as_method", "known", "known_classes", "method_names", "register", "words_of"]
@@ -107,13 +107,24 @@ def as_method(method: Any) -> Method:
         )
     head, *words = method.split("+")
     if head not in _REGISTERED["method"]:
-        raise unknown_option("method", method, method_names(), _OWN)
+        raise unknown_option("method", method, method_names(), _OWN, _meant(method))
     chosen: Any = _REGISTERED["method"][head]()
     known_words = dict(words_of(type(chosen)))
     for word in words:
         if word not in known_words:
             valid = [head, *(f"{head}+{w}" for w in known_words)]
-            raise unknown_option("method", method, valid, _OWN)
+            raise unknown_option("method", method, valid, _OWN, _meant(method))
         chosen = replace(chosen, **known_words[word])
     found: Method = chosen
     return found
+
+
+def _meant(method: str) -> str:
+    """What was meant, word by word; empty where a word is like none."""
+    head, *words = method.split("+")
+    near = closest(head, _REGISTERED["method"])
+    if near is None:
+        return ""
+    valid = dict(words_of(_REGISTERED["method"][near]))
+    meant = [word if word in valid else closest(word, valid) for word in words]
+    return "+".join([near, *filter(None, meant)]) if all(meant) else ""

@@ -12,6 +12,7 @@ from blockwolfe.base.archive import Kind, read_archive, write_archive
 from blockwolfe.base.markup import number, table
 from blockwolfe.base.schema import Misfit, Reader, check_rows, reading
 from blockwolfe.base.unzipping import most_bytes
+from blockwolfe.base.words import counted
 from blockwolfe.dual.shrink import shrunk_state
 from blockwolfe.errors import OptionError
 from blockwolfe.estimators.model_file import (
@@ -107,7 +108,8 @@ class Path:
     def __repr__(self) -> str:
         kind = "certified" if self.exact else "heuristic"
         return (
-            f"Path({len(self)} breakpoints, lam from {self.lam_max:.4g} to {self.lam_min:.4g}, "
+            f"Path({counted(len(self), 'breakpoint')}, "
+            f"lam from {self.lam_max:.4g} to {self.lam_min:.4g}, "
             f"eps={self.eps:g} ({kind}), {self.status.name if self.status else 'at work'})"
         )
 

@@ -18,7 +18,7 @@ from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PathLine
 from blockwolfe.running.setup import Plan, check_problem, checked_method
 
-__all__ = ["solve_path"]
+__all__ = ["checked_ends", "solve_path"]
 
 KAPPA = {True: 0.9, False: 0.7}
 
@@ -74,7 +74,7 @@ def solve_path(
     check_problem(problem)
     eps, kappa = _checked_eps(eps), _checked_kappa(kappa, exact)
     chosen = _not_averaged(checked_method(problem, method))
-    ends = _checked_ends(lam_min, lam_max)
+    ends = checked_ends(lam_min, lam_max)
     blocks = problem.blocks
     if lam_max is None and blocks.is_bounded:
         _check_box(blocks)
@@ -103,7 +103,12 @@ def solve_path(
     )
 
 
-def _checked_ends(lam_min: Any, lam_max: Any) -> tuple[float | None, float | None]:
+def checked_ends(lam_min: Any, lam_max: Any) -> tuple[float | None, float | None]:
+    """Both ends of a path, each a lambda > 0 or None.
+
+    >>> checked_ends(None, 1)
+    (None, 1.0)
+    """
     lowest, highest = (None if lam is None else check_lam(lam) for lam in (lam_min, lam_max))
     if lowest is not None and highest is not None and lowest >= highest:
         raise OptionError(f"lam_min={lam_min} must be below lam_max={lam_max}.")

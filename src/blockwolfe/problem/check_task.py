@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.base.memory import check_memory
+from blockwolfe.base.words import counted
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.bounds import box_of
@@ -65,8 +66,9 @@ class TaskReport:
     def __repr__(self) -> str:
         lines = [f"  ok  {check}" for check in self.checks]
         head = (
-            f"task is sound on {self.n_examples} examples: {self.n_comparisons} comparisons, "
-            f"{self.n_enumerated} examples enumerated in full"
+            f"task is sound on {counted(self.n_examples, 'example')}: "
+            f"{counted(self.n_comparisons, 'comparison')}, "
+            f"{counted(self.n_enumerated, 'example')} enumerated in full"
         )
         return "\n".join([head, *lines])
 

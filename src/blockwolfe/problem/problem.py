@@ -10,6 +10,7 @@ import numpy as np
 
 from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.base.memory import check_memory, in_words, memory_for
+from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
@@ -81,7 +82,8 @@ class Problem:
 
     def __repr__(self) -> str:
         kind = "compiled" if self.blocks.is_compiled else "interpreted"
-        return f"Problem({self.task!r}, {len(self)} blocks, {self.n_features} weights, {kind})"
+        sizes = f"{counted(len(self), 'block')}, {counted(self.n_features, 'weight')}"
+        return f"Problem({self.task!r}, {sizes}, {kind})"
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -24,6 +24,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
+from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.identity import differences
@@ -89,7 +90,7 @@ class State:
 
     def __repr__(self) -> str:
         return (
-            f"State({len(self)} blocks, {len(self.v)} weights, "
+            f"State({counted(len(self), 'block')}, {counted(len(self.v), 'weight')}, "
             f"{len(self.part)} parts in use, ell={self.ell.sum():.6g})"
         )
 

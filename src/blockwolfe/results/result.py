@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.markup import table
+from blockwolfe.base.words import counted
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.state import State
 from blockwolfe.results.status import Status
@@ -100,8 +101,8 @@ class Result:
             ("optimum", certificate.bounds),
             (
                 "work",
-                f"{counts.visits:,} visits, {counts.effective_passes:.1f} effective passes, "
-                f"{self.seconds:.2f} s",
+                f"{counted(counts.visits, 'visit')}, "
+                f"{counts.effective_passes:.1f} effective passes, {self.seconds:.2f} s",
             ),
         ]
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from blockwolfe.base.words import counted
 from blockwolfe.results.result import Result
 
 __all__ = ["print_summary", "summary_rows"]
@@ -16,7 +17,10 @@ def summary_rows(result: Result, task: Any, n: float) -> list[tuple[str, str]]:
     """Name and value of each line of the summary; n counts examples, each with its weight."""
     return [
         ("task", repr(task)),
-        ("problem", f"{result.counts.n_blocks} blocks, {len(result.w):,} weights"),
+        (
+            "problem",
+            f"{counted(result.counts.n_blocks, 'block')}, {counted(len(result.w), 'weight')}",
+        ),
         ("strength", f"lam = {result.lam:.6g}   (C = 1/(lam n) = {1 / (result.lam * n):.6g})"),
         *result.rows(),
     ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from blockwolfe.base.markup import number, table
 from blockwolfe.base.optional import to_pandas, to_polars
+from blockwolfe.base.words import counted
 
 __all__ = ["Trace", "TraceRow"]
 
@@ -137,10 +138,10 @@ class Trace:
             [number(getattr(self._rows[k], name), digits) for name, digits in _SHOWN.items()]
             for k in shown
         ]
-        caption = f"Trace: {len(self)} rows" + (
+        caption = f"Trace: {counted(len(self), 'row')}" + (
             f", the first and last {_SHOWN_ROWS} shown" if len(shown) < len(self) else ""
         )
         return table(rows, [name.replace("_", " ") for name in _SHOWN], caption)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self)} rows: {', '.join(self.columns)})"
+        return f"Trace({counted(len(self), 'row')}: {', '.join(self.columns)})"

@@ -16,6 +16,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from blockwolfe.base.words import counted
+
 __all__ = ["FoldLine", "LiveLine", "PassLine", "PathLine", "shown"]
 
 Line = TypeVar("Line", bound="LiveLine")
@@ -87,7 +89,7 @@ class PathLine(LiveLine):
         """A breakpoint was reached."""
         self._count += 1
         self.show(
-            f"path: {self._count} breakpoints  lam {point.lam_end:.4g}{self._goal}  "
+            f"path: {counted(self._count, 'breakpoint')}  lam {point.lam_end:.4g}{self._goal}  "
             f"gap {point.gap:.3g}  {point.passes:.1f} effective passes"
         )
 

@@ -35,7 +35,7 @@ class Multiclass(SequenceTask):
     """
 
     has_positions = False
-    default_C = 1.0  # as in LinearSVC
+    default_c = 1.0  # as in LinearSVC
 
     def __init__(
         self,

@@ -188,6 +188,7 @@ class Multilabel(PartTask):
     """
 
     block_features = FEATURES._replace(sqnorm=sqnorm)
+    default_c = 1.0
     oracles = ("maximize",)  # (by whichever oracle fits the pairs)
     learned = ("classes_", "cost_", "pairs_")
 

@@ -88,7 +88,7 @@ class PartTask(Learned, BaseEstimator):
     """Base class; `fit` of a subclass sets `layout_` and ends with `return self`."""
 
     exact = True
-    default_C = 0.2  # as for sequences
+    default_c = 0.2  # as for sequences
     block_features: Features = part_functions.FEATURES
     block_oracles: Oracles  # `part_functions.oracles(maximize)` of the subclass
     layout_: PartLayout

@@ -62,7 +62,7 @@ class SequenceTask(Learned, BaseEstimator):
     """
 
     exact = True
-    default_C = 0.2  # where neither lam nor C is given: measured, see docs/decisions.md
+    default_c = 0.2  # where neither lam nor C is given: measured, see docs/decisions.md
     learned = ("classes_", "cost_")
     has_positions = True  # False: an output is one label, not a sequence of them
     _prepared: tuple[Any, Any] = (None, None)

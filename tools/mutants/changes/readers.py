@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tools.mutants.mutant import Mutant
 
-COLUMNS, SVMLIGHT, JSON = (
+COLUMNS, TAGGING, SVMLIGHT, JSON = (
     "data/formats/columns.py",
+    "data/formats/tagging.py",
     "data/formats/svmlight.py",
     "data/formats/jsonlines.py",
 )
 READ = "tests/data/test_formats.py"
 OWN = "tests/data/test_no_leaks.py"
+TAGS = "tests/data/test_tagging.py"
 
 MUTANTS = [
     Mutant(
@@ -40,6 +42,27 @@ MUTANTS = [
         "valid = (self.n_columns, self.n_columns + 1)",
         "the last feature is taken for the label of a test file",
         OWN,
+    ),
+    Mutant(
+        TAGGING,
+        "if item.column == self._label:",
+        "if item.column == self._label + 10:",
+        "the label is a feature: a perfect score that means nothing",
+        TAGS,
+    ),
+    Mutant(
+        TAGGING,
+        "[[row[self._label] for row in sentence] for sentence in rows]",
+        "[[row[self._label - 1] for row in sentence] for sentence in rows]",
+        "labels of another column",
+        TAGS,
+    ),
+    Mutant(
+        TAGGING,
+        "yield from file_with(examples.raw, self._label, outputs)",
+        "yield from file_with(examples.raw, 3, outputs)",
+        "predictions are written over parts of speech",
+        TAGS,
     ),
     Mutant(
         SVMLIGHT,

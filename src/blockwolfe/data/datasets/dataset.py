@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blockwolfe.base.words import counted
 from blockwolfe.errors import unknown_option
 
 __all__ = ["Dataset", "PathLike", "check_split"]
@@ -28,7 +29,7 @@ class Dataset:
 
     >>> import numpy as np
     >>> Dataset([np.zeros((2, 3))], [np.array([0, 1])], "toy", "Zeros.", ("a", "b"), None, 3)
-    Dataset('toy': 1 sequences, 2 positions, 2 labels, 3 features)
+    Dataset('toy': 1 sequence, 2 positions, 2 labels, 3 features)
     """
 
     X: Any
@@ -41,12 +42,12 @@ class Dataset:
     units: tuple[str, str] = ("sequences", "positions")  # what an example is, and what it has
 
     def __repr__(self) -> str:
-        features = "raw tokens" if self.n_features is None else f"{self.n_features} features"
-        return (
-            f"Dataset({self.name!r}: {len(self.X)} {self.units[0]}, "
-            f"{sum(map(len, self.Y))} {self.units[1]}, "
-            f"{len(self.label_names)} labels, {features})"
-        )
+        sizes = zip((len(self.X), sum(map(len, self.Y))), self.units, strict=True)
+        units = [counted(n, unit.removesuffix("s"), unit) for n, unit in sizes]
+        labels = counted(len(self.label_names), "label")
+        features = self.n_features
+        seen = "raw tokens" if features is None else counted(features, "feature")
+        return f"Dataset({self.name!r}: {', '.join([*units, labels, seen])})"
 
 
 def check_split(split: str) -> None:

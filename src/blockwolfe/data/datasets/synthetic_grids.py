@@ -27,7 +27,7 @@ def synthetic_grids(
 
     >>> grids = synthetic_grids(3, height=4, width=5)
     >>> grids
-    Dataset('synthetic-grids': 3 pictures, 60 pixels, 2 labels, 1 features)
+    Dataset('synthetic-grids': 3 pictures, 60 pixels, 2 labels, 1 feature)
     >>> grids.X[0].nodes.shape, grids.X[0].edges.shape
     ((20, 1), (31, 2))
     """

@@ -29,7 +29,7 @@ def synthetic_poses(n_images: int = 60, size: int = 32, random_state: Any = 0) -
 
     >>> poses = synthetic_poses(3)
     >>> poses
-    Dataset('synthetic-poses': 3 images, 42 joints, 14 labels, 1 features)
+    Dataset('synthetic-poses': 3 images, 42 joints, 14 labels, 1 feature)
     >>> poses.X[0].shape, poses.Y[0][12]
     ((14, 32, 32), array([13,  7]))
     """

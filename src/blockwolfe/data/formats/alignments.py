@@ -35,6 +35,8 @@ class Alignments(Format):
     """
 
     name = "alignments"
+    learns = True
+    output_name = "links"
     vectorizer: AlignmentVectorizer
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
@@ -66,6 +68,10 @@ class Alignments(Format):
         """The links of a pair a line: ``0-0 1-2``."""
         for links in outputs:
             yield " ".join(f"{i}-{j}" for i, j in links)
+
+    def words(self, examples: Examples) -> list[dict[str, Any]]:
+        """The words of both sides."""
+        return [{"source": source, "target": target} for source, target in examples.raw]
 
     def shown(self, examples: Examples) -> Any:
         """The words."""

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.data.text import out_of_memory, shortened, text_lines, unpack
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OptionError
 
-__all__ = ["Examples", "Format", "Places", "Source", "located", "read_source"]
+__all__ = ["Examples", "Format", "Places", "Source", "located", "plain_output", "read_source"]
 
 
 _LONGEST_LABEL = 1000
@@ -147,14 +147,27 @@ class Format:
 
     is_sequence : whether an example is a sequence of positions, or a single row.
     template, min_count : what features to make, for formats whose columns are text.
+    column : which column is predicted, for formats whose columns have names.
     """
 
     name: ClassVar[str]
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that go into a model file
+    output_name: ClassVar[str] = "labels"  # in JSON
+    takes_column: ClassVar[bool] = False
+    learns: ClassVar[bool] = False  # whether features are made by what training has taught
 
     def __init__(
-        self, *, is_sequence: bool = True, template: str | None = None, min_count: int = 1
+        self,
+        *,
+        is_sequence: bool = True,
+        template: str | None = None,
+        min_count: int = 1,
+        column: str | None = None,
     ) -> None:
+        if column is not None and not self.takes_column:
+            raise OptionError(
+                f"column={column!r} has no meaning for the format {self.name}; leave it out."
+            )
         self.is_sequence, self.template, self.min_count = is_sequence, template, min_count
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
@@ -177,6 +190,22 @@ class Format:
         """Lines with predicted outputs, without their ends."""
         raise NotImplementedError
 
+    def objects(self, examples: Examples, outputs: Any) -> Iterator[dict[str, Any]]:
+        """Predictions as objects for JSON: the words where there are some, and the output.
+
+        >>> list(Format().objects(Examples([[0.5]], None), [{"b", "a"}]))
+        [{'labels': ['a', 'b']}]
+        """
+        words = self.words(examples)
+        for i, output in enumerate(outputs):
+            is_single = isinstance(output, str) or not hasattr(output, "__len__")
+            name = "label" if is_single else self.output_name
+            yield {**(words[i] if words else {}), name: plain_output(output)}
+
+    def words(self, examples: Examples) -> list[dict[str, Any]]:
+        """The words of each example, by what they are called; none where inputs are numbers."""
+        return []
+
     def shown(self, examples: Examples) -> Any:
         """What a reader of a report should see of each example."""
         return examples.X
@@ -195,6 +224,17 @@ class Format:
         """Take what training has taught from a model file."""
         for name in self.kept:
             setattr(self, name, packed[name])
+
+
+def plain_output(output: Any) -> Any:
+    """An output as JSON has it; sets as sorted lists.
+
+    >>> plain_output({"sun", "sea"})
+    ['sea', 'sun']
+    """
+    if isinstance(output, (set, frozenset)):
+        return sorted(plain_output(label) for label in output)
+    return output.tolist() if hasattr(output, "tolist") else output
 
 
 def joined(read: list[Examples]) -> Examples:

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from blockwolfe.base.schema import Reader, check_rows
-from blockwolfe.data.formats.base import (
-    Examples,
-    Format,
-    Places,
-    Source,
-    check_any,
-    check_length,
-    located,
-)
+from blockwolfe.base.schema import Reader
+from blockwolfe.data.formats.base import Examples, Places, Source, check_any
 from blockwolfe.data.formats.conll import numbered_columns
+from blockwolfe.data.formats.templated import TemplateFormat
 from blockwolfe.data.vectorizers.templates import (
     CHUNK_TEMPLATE,
     WORD_TEMPLATE,
     Row,
-    TemplateFeatures,
     parse_template,
 )
 from blockwolfe.errors import InputError, OptionError
@@ -30,7 +20,7 @@ from blockwolfe.errors import InputError, OptionError
 __all__ = ["Columns"]
 
 
-class Columns(Format):
+class Columns(TemplateFormat):
     r"""CoNLL columns; the last one is the label, templates make features of the others.
 
     >>> source = Source("a.txt", b"The DT B\ncat NN I\n\nRun VB O\n")
@@ -43,10 +33,9 @@ class Columns(Format):
     """
 
     name = "columns"
-    kept = ("template", "n_columns", "keys", "sizes", "names")
+    kept = ("n_columns", *TemplateFormat.kept)
 
     n_columns: int  # without the label
-    features: TemplateFeatures
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files and number their features."""
@@ -65,9 +54,7 @@ class Columns(Format):
             self.template = CHUNK_TEMPLATE if self.n_columns > 1 else WORD_TEMPLATE
         self._check_template(self.template)
         rows = [sentence for file in files for sentence in file]
-        self.features = TemplateFeatures(self.template, self.min_count).fit(rows)
-        if not self.features.n_features_:
-            raise OptionError(f"min_count={self.min_count}: no feature occurs that often.")
+        self.learn_features(rows)
         return self._examples(rows, places, is_labelled=True)
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
@@ -89,12 +76,8 @@ class Columns(Format):
         return rows, source.places(starts)
 
     def _examples(self, rows: list[list[Row]], places: Places, is_labelled: bool) -> Examples:
-        labels = [[row[-1] for row in sentence] for sentence in rows] if is_labelled else []
-        with located(places):
-            for i, some in enumerate(labels):
-                check_length(some, f"Y[{i}]")
-        Y = [np.array(some) for some in labels] if is_labelled else None
-        return Examples(self.features.transform(rows), Y, rows, places)
+        labels = [[row[-1] for row in sentence] for sentence in rows]
+        return self.examples_of(rows, labels if is_labelled else None, rows, places)
 
     def _check_template(self, template: str) -> None:
         for item in (item for items in parse_template(template) for item in items):
@@ -111,29 +94,15 @@ class Columns(Format):
                 yield " ".join((*row, str(label)))
             yield ""
 
+    def words(self, examples: Examples) -> list[dict[str, Any]]:
+        """The first column."""
+        return [{"tokens": [row[0] for row in rows]} for rows in examples.raw]
+
     def shown(self, examples: Examples) -> Any:
         """The words."""
         return examples.X if examples.raw is None else examples.raw
 
-    @property
-    def feature_names(self) -> list[str]:
-        """What each feature sees."""
-        return self.features.feature_names_
-
-    def packed(self) -> dict[str, Any]:
-        """Template and vocabulary."""
-        self.keys, self.sizes = self.features.keys_, self.features.sizes_
-        self.names = np.array(self.features.feature_names_)
-        return super().packed()
-
     def unpack(self, packed: dict[str, Any]) -> None:
-        """Template and vocabulary."""
-        read = Reader(packed, "input")
-        self.template, self.n_columns = read.given("template"), read.integer("n_columns")
-        parse_template(str(self.template))  # (refuses what is none)
-        self.keys = read.array("keys", np.uint64, (None,))
-        self.sizes = read.array("sizes", np.int64, (None,), least=0, most=len(self.keys))
-        self.names = read.array("names", read.any_array("names", "U", 1).dtype, (len(self.keys),))
-        check_rows(self.sizes.sum() == len(self.keys), "sizes do not sum to the features")
-        self.features = TemplateFeatures(packed["template"], self.min_count)
-        self.features.relearn(self.keys, self.sizes, self.names.tolist())
+        """How many columns there are, and what the template has learned."""
+        self.n_columns = Reader(packed, "input").integer("n_columns")
+        super().unpack(packed)

@@ -19,6 +19,7 @@ from blockwolfe.data.formats.base import (
     check_any,
     check_length,
     located,
+    plain_output,
 )
 from blockwolfe.data.formats.json_text import parse_json
 from blockwolfe.data.graphs import Graph
@@ -26,7 +27,7 @@ from blockwolfe.data.text import shortened
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError
 
-__all__ = ["GraphLines", "JSONLines", "LabelSetLines", "plain_output"]
+__all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
 
 
 _Objects = tuple[Places, list[dict[str, Any]]]  # and where each was found
@@ -131,10 +132,13 @@ class JSONLines(Format):
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The objects, with predictions in the place of outputs."""
+        for item in self.objects(examples, outputs):
+            yield json.dumps(item, ensure_ascii=False)
+
+    def objects(self, examples: Examples, outputs: Any) -> Iterator[dict[str, Any]]:
+        """The objects, with predictions in the place of outputs."""
         for item, output in zip(examples.raw, outputs, strict=True):
-            yield json.dumps(
-                {**item, self._keys(item)[-1]: plain_output(output)}, ensure_ascii=False
-            )
+            yield {**item, self._keys(item)[-1]: plain_output(output)}
 
     @property
     def feature_names(self) -> Any:
@@ -191,17 +195,6 @@ class LabelSetLines(JSONLines):
             )
         check_length(labels, f"Y[{i}]")
         return set(labels)
-
-
-def plain_output(output: Any) -> Any:
-    """An output as JSON has it; sets as sorted lists.
-
-    >>> plain_output({"sun", "sea"})
-    ['sea', 'sun']
-    """
-    if isinstance(output, (set, frozenset)):
-        return sorted(plain_output(label) for label in output)
-    return output.tolist() if hasattr(output, "tolist") else output
 
 
 def _table(rows: list[Any]) -> np.ndarray:

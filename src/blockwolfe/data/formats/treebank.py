@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockwolfe.data.formats.base import Examples, Format, Source, check_any
-from blockwolfe.data.formats.conllu import iterate_conllu
+from blockwolfe.data.formats.conllu import (
+    HEAD,
+    column_of,
+    is_word,
+    iterate_conllu,
+    with_column,
+)
 
-__all__ = ["Treebank"]
-
-_HEAD = 6  # column
+__all__ = ["Treebank", "file_lines", "file_with", "first_lines"]
 
 
 class Treebank(Format):
@@ -24,42 +28,44 @@ class Treebank(Format):
     """
 
     name = "conllu"
+    output_name = "heads"
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; where HEAD is ``_``, there are no outputs."""
         lines = source.lines()
-        without = [k for k, line in enumerate(lines, 1) if _is_word(line) and _head(line) == "_"]
+        words = [(k, line) for k, line in enumerate(lines, 1) if is_word(line)]
+        without = [k for k, line in words if column_of(line, HEAD) == "_"]
         has_heads = not without
         if labelled and without:
             raise source.wrong_line(without[0], lines[without[0] - 1], "a word with its HEAD")
-        read = lines if has_heads else [_with_head(line, "0") for line in lines]
+        read = lines if has_heads else [with_column(line, HEAD, "0") for line in lines]
         sentences = list(iterate_conllu(read, f" of {source.name}"))
         check_any(sentences, source, "sentences")
         heads = [sentence.heads for sentence in sentences] if has_heads else None
-        first = [k for k, line in enumerate(lines, 1) if line.partition("\t")[0] == "1"]
         tokens = [sentence.tokens for sentence in sentences]
-        raw = lines[:-1] if not lines[-1] else lines  # (what follows the last end of a line)
-        return Examples(tokens, heads, raw, source.places(first))
+        return Examples(tokens, heads, file_lines(lines), source.places(first_lines(lines)))
 
     def write(self, examples: Examples, outputs: Any) -> Iterator[str]:
         """The file as it was, with predicted heads."""
-        heads = (str(head) for output in outputs for head in output)
-        for line in examples.raw:
-            yield _with_head(line, next(heads)) if _is_word(line) else line.rstrip("\r\n")
+        yield from file_with(examples.raw, HEAD, outputs)
+
+    def words(self, examples: Examples) -> list[dict[str, Any]]:
+        """The words."""
+        return [{"tokens": [word for word, _ in sentence]} for sentence in examples.X]
 
 
-def _is_word(line: str) -> bool:
-    name = line.partition("\t")[0]
-    return name.isascii() and name.isdecimal()
+def first_lines(lines: list[str]) -> list[int]:
+    """Where each sentence begins."""
+    return [k for k, line in enumerate(lines, 1) if line.partition("\t")[0] == "1"]
 
 
-def _head(line: str) -> str:
-    columns = line.split("\t")
-    return columns[_HEAD] if len(columns) > _HEAD else ""
+def file_lines(lines: list[str]) -> list[str]:
+    """Without what follows the last end of a line."""
+    return lines[:-1] if not lines[-1] else lines
 
 
-def _with_head(line: str, head: str) -> str:
-    columns = line.rstrip("\r\n").split("\t")
-    if _is_word(line) and len(columns) > _HEAD:
-        columns[_HEAD] = head
-    return "\t".join(columns)
+def file_with(lines: list[str], column: int, outputs: Any) -> Iterator[str]:
+    """A file with other values in one column of its words."""
+    values = (str(value) for output in outputs for value in output)
+    for line in lines:
+        yield with_column(line, column, next(values)) if is_word(line) else line.rstrip("\r\n")

@@ -9,6 +9,8 @@ relative to the token.
     c2[0]           column 2 as it is written
     w[0].suffix3    a form of it: raw, lower, shape (Xx, d.d), prefixN, suffixN (lower-cased)
 
+Where columns have names, as in CoNLL-U, a name serves as well: ``lemma[0]``.
+
 One template a line (or with ``;`` between); ``#`` begins a comment. A place outside the sentence
 counts as one symbol of its own.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -44,8 +46,9 @@ p[-2],p[-1]; p[-1],p[0]; p[0],p[1]; p[1],p[2]
 p[-2],p[-1],p[0]; p[-1],p[0],p[1]; p[0],p[1],p[2]"""
 
 _EDGE = "<edge>"
+_NAMES = {"w": 0, "p": 1}
 _ITEM = re.compile(  # (three digits: places and columns beyond are mistakes, and cost memory)
-    r"(w|p|c([0-9]{1,3}))\[([+-]?[0-9]{1,3})\](?:\.(raw|lower|shape|(?:prefix|suffix)[1-9]))?"
+    r"([a-z]+|c([0-9]{1,3}))\[([+-]?[0-9]{1,3})\](?:\.(raw|lower|shape|(?:prefix|suffix)[1-9]))?"
 )
 _PRIME, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
@@ -59,8 +62,8 @@ class Item(NamedTuple):
     form: str
 
 
-def parse_template(text: str) -> list[tuple[Item, ...]]:
-    """The templates of a text, each a tuple of items.
+def parse_template(text: str, names: Mapping[str, int] = _NAMES) -> list[tuple[Item, ...]]:
+    """The templates of a text, each a tuple of items; `names` says which columns have which.
 
     >>> [[item.name for item in template] for template in parse_template("w[-1],w[0]; p[0]  # two")]
     [['w[-1]', 'w[0]'], ['p[0]']]
@@ -73,20 +76,26 @@ def parse_template(text: str) -> list[tuple[Item, ...]]:
     written = [part.strip() for line in lines for part in line.split(";") if part.strip()]
     if not written:
         raise OptionError("template is empty; expected for example 'w[-1]; w[0]; w[-1],w[0]'.")
-    return [tuple(_item(item.strip()) for item in template.split(",")) for template in written]
+    return [tuple(_item(item.strip(), names) for item in each.split(",")) for each in written]
 
 
-def _item(text: str) -> Item:
+def _item(text: str, names: Mapping[str, int]) -> Item:
     match = _ITEM.fullmatch(text)
-    if match is None:
+    if match is None or (match[2] is None and match[1] not in names):
         raise OptionError(
             f"template: {text!r} is not an item; expected w[0], p[-1], c2[0], w[0].suffix3 and the "
-            "like, with commas between items and ';' or new lines between templates."
+            f"like{_others(names)}, with commas between items and ';' or new lines between "
+            "templates."
         )
     name, number, offset, form = match.groups()
-    column = {"w": 0, "p": 1}[name] if number is None else int(number)
+    column = names[name] if number is None else int(number)
     canonical = f"{name}[{int(offset)}]" + (f".{form}" if form else "")
     return Item(canonical, column, int(offset), form or ("lower" if name == "w" else "raw"))
+
+
+def _others(names: Mapping[str, int]) -> str:
+    others = ", ".join(name for name in names if name not in _NAMES)
+    return f" (columns: {others})" if others else ""
 
 
 def _shape(symbol: str) -> str:
@@ -126,6 +135,7 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
     feature_names_: list[str]
     n_features_: int
     _row = "of columns"  # what a row is called in messages
+    _names: Mapping[str, int] = _NAMES  # of columns
 
     def __init__(self, template: str = CHUNK_TEMPLATE, min_count: int = 1) -> None:
         self.template = template
@@ -134,7 +144,7 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Sequence[Sequence[Row]], y: Any = None) -> TemplateFeatures:
         """Number the features of the training sentences."""
         check_integer("min_count", self.min_count, 1)
-        templates = parse_template(self.template)
+        templates = self.parsed()
         seen = _Seen(templates, X, self._row)
         kept, sizes, names = [], [], []
         for template in templates:
@@ -147,6 +157,10 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
             sizes.append(len(order))
             names += seen.names(template, first[is_kept][order])
         return self.relearn(np.concatenate(kept), np.array(sizes), names)
+
+    def parsed(self) -> list[tuple[Item, ...]]:
+        """The templates, each a tuple of items."""
+        return parse_template(self.template, self._names)
 
     def relearn(
         self, keys: np.ndarray, sizes: np.ndarray, names: Sequence[str]
@@ -166,7 +180,7 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
     def transform(self, X: Sequence[Sequence[Row]]) -> list[sp.csr_array]:
         """One CSR matrix per sentence, a row a token."""
         check_is_fitted(self, "n_features_")
-        templates = parse_template(self.template)
+        templates = self.parsed()
         seen = _Seen(templates, X, self._row)
         active = np.stack(
             [

@@ -8,6 +8,7 @@ import numpy as np
 
 from blockwolfe.errors import InputError
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.report.displays.colour_bars import add_colour_bar
 from blockwolfe.tasks.reading.label_sets import label_table
 
 __all__ = ["LabelPairsDisplay"]
@@ -73,4 +74,4 @@ class LabelPairsDisplay:
                 is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
                 colour = "white" if is_dark else "black"
                 ax.text(b, a, f"{value:.2g}", ha="center", va="center", color=colour, fontsize=8)
-        ax.figure.colorbar(picture, ax=ax, shrink=0.8)
+        add_colour_bar(ax, picture)

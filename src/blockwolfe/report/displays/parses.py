@@ -94,7 +94,8 @@ def _draw_arc(ax: Any, place: list[float], head: int, child: int, colour: str, u
         return
     height = up * (0.7 * abs(head - child) + 0.4)
     begin, end = place[head - 1], x
-    xs = [begin + (end - begin) * t / 20 for t in range(21)]
-    ys = [0.4 * up + (height - 0.4 * up) * (1 - (t / 10 - 1) ** 4) for t in range(21)]
+    along = [t / 100 for t in range(101)]
+    xs = [begin + (end - begin) * t for t in along]
+    ys = [0.4 * up + (height - 0.4 * up) * (1 - (2 * t - 1) ** 4) for t in along]
     ax.plot(xs, ys, color=colour, linewidth=1.3)
-    ax.annotate("", (xs[-1], ys[-1]), (xs[-2], ys[-2]), arrowprops=arrow)
+    ax.annotate("", (xs[-1], ys[-1]), (xs[-4], ys[-4]), arrowprops=arrow)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.errors import OptionError
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.report.displays.colour_bars import add_colour_bar
 from blockwolfe.report.outputs.catalogue import view_of
 
 __all__ = ["TransitionsDisplay"]
@@ -53,6 +54,6 @@ class TransitionsDisplay:
         ax.set_xticks(places, self.labels, rotation=90 if len(self.labels) > 12 else 0)
         ax.set_yticks(places, self.labels)
         ax.set(title="Learned transition weights", xlabel="next label", ylabel="label")
-        ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
+        add_colour_bar(ax, self.image_)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -60,12 +60,13 @@ class TreeDisplay:
         ax.scatter(self.place[wrong], height[wrong], s=420, facecolors="none", edgecolors=rings,
                    linewidths=3)  # fmt: skip
         for name, x, y in zip(self.names, self.place, height, strict=True):
-            ax.annotate(name, (x, y), (0, -16), textcoords="offset points", ha="center", va="top")
+            ax.annotate(name, (x, y), (0, -16), textcoords="offset points", ha="center", va="top",
+                        bbox={"color": "white", "pad": 1})  # (over the edges) # fmt: skip
         ax.margins(0.08, 0.2)
         ax.set_title(
             f"{self.n_right} of {len(self.truth)} labels right (rings: what was predicted)"
         )
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, markerscale=0.6)
         ax.set_axis_off()
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -106,8 +106,9 @@ for _entry in (
         "blockwolfe.tasks:Chain",
         f"{_VIEWS}.labels:Sequences",
         "chain",
-        ("columns", "svmlight", "jsonl", "npz"),
+        ("columns", "conllu", "svmlight", "jsonl", "npz"),
         "label sequences: tagging, chunking, names, letters of words",
+        readers={"conllu": "blockwolfe.data.formats.tagging:TaggedWords"},
     ),
     TaskEntry(
         "blockwolfe.tasks:Multiclass",

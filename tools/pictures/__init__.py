@@ -1,0 +1,29 @@
+"""Every picture of the documentation, and the script that draws it.
+
+`python -m tools.pictures` draws all of them into docs/images; with names of pictures, those alone.
+Each script takes ``--output FOLDER``, and ``--small`` for one of a few seconds, which tests run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["IMAGES", "ROOT", "SCRIPTS"]
+
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
+
+SCRIPTS = {
+    "examples/alignment.py": ("alignment.png",),
+    "examples/graph.py": ("graph.png",),
+    "examples/multilabel.py": ("label-pairs.png",),
+    "examples/parsing.py": ("parsing.png",),
+    "examples/pose.py": ("pose.png",),
+    "examples/program.py": ("selection.png",),
+    "examples/segmentation.py": ("segmentation.png",),
+    "examples/segments.py": ("segments.png",),
+    "examples/tree.py": ("tree.png",),
+    "tools/pictures/demo.py": ("demo.png",),
+    "tools/pictures/layout.py": ("layout.svg",),
+    "tools/pictures/report.py": ("report.png", "report-phone.png"),  # (needs a browser)
+}
