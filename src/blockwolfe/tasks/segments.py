@@ -19,7 +19,9 @@ from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError
 from blockwolfe.structures import segments
+from blockwolfe.structures.part_spaces import SegmentSpace
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of
@@ -51,7 +53,7 @@ def maximize(
     return finish(data, i, code, n_parts, value)
 
 
-class Segments(PartTask):
+class Segments(HasMarginals, PartTask):
     """Sequences cut into labelled segments; Y holds lists of (begin, end, label), end exclusive.
 
     X is a list of (length, n_features) arrays or sparse matrices. Weights: for every label, the
@@ -201,6 +203,23 @@ class Segments(PartTask):
             (int(b), int(b + n + 1), self.classes_[k].item())
             for b, n, k in zip(begin, size, code, strict=True)
         ]
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[SegmentSpace]:
+        """The segmentations of each sequence, with their scores at w."""
+        given, found = self._read(X), []
+        shape = (self.longest_, len(self.classes_))
+        for theta, length in zip(self._part_scores(given, w), given.size[:, 0], strict=True):
+            n_unary = length * shape[0] * shape[1]
+            pairs = theta[n_unary:].reshape(-1, shape[1], shape[1])
+            found.append(SegmentSpace(theta[:n_unary].reshape(-1, *shape), pairs))
+        return found
+
+    def _named(self, choices: Any, space: Any) -> list[Any]:
+        return [(begin, end, self.classes_[k].item()) for begin, end, k in choices]
+
+    def _chosen(self, X: Any, Y: Any) -> list[Any]:
+        self._corners(Y, self._read(X))  # (refuses other lengths)
+        return [self._coded(y, i).tolist() for i, y in enumerate(Y)]
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Share of positions with a wrong label or a wrong begin; unseen labels are wrong."""

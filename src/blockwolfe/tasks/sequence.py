@@ -13,8 +13,10 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
+from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.reading.inputs import checked_w
@@ -55,7 +57,7 @@ def _true_corners(data: SequenceData) -> Corners:
     return Corners(start, part, np.ones(start[-1]))
 
 
-class SequenceTask(Learned, BaseEstimator):
+class SequenceTask(HasMarginals, Learned, BaseEstimator):
     """Base class; subclasses say how X and Y are read and which weights exist.
 
     The option is called `task_loss` because ``loss`` is one of the four methods of a task.
@@ -235,6 +237,27 @@ class SequenceTask(Learned, BaseEstimator):
         scratch = _make_scratch(data, is_training=False)
         _decode_all(data, w, np.zeros(_n_parts(data)), scratch, codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[ChainSpace | ChoiceSpace]:
+        """The label sequences of each x, with their scores at w."""
+        w, data = checked_w(w, self.n_features), self._data(X)
+        n_labels, begin = data.layout.n_labels, data.layout.transition
+        unary = np.zeros((len(data.labels), n_labels))
+        sequence_functions.score_all(data, w, unary.reshape(-1))
+        if len(data.allowed):
+            unary[~data.allowed] = -np.inf
+        each = np.split(unary, data.tokens.offset[1:-1])
+        if begin < 0:
+            return [ChoiceSpace(scores) for scores in each]
+        transition = w[begin : begin + n_labels**2].reshape(n_labels, n_labels)
+        return [ChainSpace(scores, transition) for scores in each]
+
+    def _named(self, choices: np.ndarray, space: Any) -> Any:
+        return self._outputs(self.classes_[choices], np.array([0, len(choices)]))[0]
+
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
+        tokens, _, allowed = self._tokens(X)
+        return np.split(self._codes(Y, tokens, allowed), tokens.offset[1:-1])
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; a true label that training never saw counts as missed."""
