@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from blockwolfe.cli import options as o
+from blockwolfe.cli.certainty import Margins, NBest, certainty_lines
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, note, show, table
 
@@ -28,13 +29,16 @@ def predict(
     output: Output = None,
     lam: OfPath = None,
     format: o.DataFormat = None,
+    n_best: NBest = None,
+    margins: Margins = False,
     config: o.Config = None,
 ) -> int:
     """Predict outputs for a file of the kind that the model was trained on.
 
     Columns get the predicted label as one more column; JSON objects get it as "labels"; CoNLL-U
     files get HEAD; sentence pairs make a line of links, 0-0 1-2; the others one label a line.
-    Labels in DATA are not looked at.
+    Labels in DATA are not looked at. With --n-best or --margins every example makes a line of JSON:
+    its "output", and "n_best" or "margins" (null: nothing else is possible).
 
     \b
     Examples:
@@ -42,6 +46,7 @@ def predict(
       cat new.txt | blockwolfe predict chunker.npz - | head
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict path.npz new.txt --lam 0.01
+      blockwolfe predict chunker.npz new.txt --n-best 3 --margins | jq -c .margins
     """
     from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
     from blockwolfe.data.formats.base import located
@@ -54,8 +59,11 @@ def predict(
     examples = read_later(reader, data, labelled=False)
     with located(examples.places):
         outputs = view_of(svm.task_).readable(svm.predict(examples.X))
+        lines = reader.write(examples, outputs)
+        if n_best is not None or margins:
+            lines = certainty_lines(svm, examples.X, outputs, n_best, margins)
     try:
-        write_lines(reader.write(examples, outputs), output)
+        write_lines(lines, output)
     except BrokenPipeError:
         raise
     except OSError as error:
