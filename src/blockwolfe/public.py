@@ -52,6 +52,7 @@ from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.displays.alignments import AlignmentDisplay
 from blockwolfe.report.displays.comparisons import ComparisonDisplay
+from blockwolfe.report.displays.calibration import CalibrationDisplay
 from blockwolfe.report.displays.confusion import ConfusionDisplay
 from blockwolfe.report.displays.convergence import ConvergenceDisplay
 from blockwolfe.report.displays.gaps import BlockGapsDisplay
@@ -89,6 +90,7 @@ __all__ = [
     "Checkpoint",
     "Comparison",
     "ComparisonDisplay",
+    "CalibrationDisplay",
     "ConfusionDisplay",
     "ConvergenceDisplay",
     "Corrective",

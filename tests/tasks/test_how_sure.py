@@ -280,3 +280,50 @@ def test_many_outputs_of_a_long_sequence():
         y[t] = label
         if hashed(y) not in known:
             assert dense_features(task, X[0], y, 0) @ w <= scores[-1] + 1e-9
+
+
+IMPOSSIBLE = {
+    "chain": [[7, 7, 7, 7]],
+    "tree": [["no such label"] * 3],
+    "segments": [[(0, 1, "z")], [(0, 3, "a")]],
+    "multiclass": [9],
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_outputs_that_the_model_never_makes_have_no_say(name):
+    task, X, Y, w = prepared(name, "normal")
+    X, Y = list(X), list(Y)
+    expected = task.best_temperature(X, Y, w)
+    for y in IMPOSSIBLE[name]:
+        n = y[-1][1] if name == "segments" else np.size(y)
+        i = next(i for i, own in enumerate(Y) if hashed_length(own) == n)
+        more = [*X, X[i]], [*Y, y]
+        assert task.best_temperature(*more, w) == pytest.approx(expected, rel=1e-3)
+        with pytest.raises(bw.InputError, match="no output that the model can make"):
+            task.best_temperature([X[i]], [y], w)
+
+
+def hashed_length(y):
+    return y[-1][1] if isinstance(y, list) else np.size(y)
+
+
+def test_arcs_that_are_no_candidates_have_no_say():
+    X, Y = parse_data()
+    task = bw.tasks.SpanningTree().fit(X, Y)
+    w = np.random.default_rng(0).normal(size=task.n_features)
+    i = next(i for i, x in enumerate(X) if x.n_words > 1 and (0, 1) in x.arcs)
+    fewer = [arc for arc in X[i].arcs if arc != (Y[i][0], 1)]
+    kept = [k for k, arc in enumerate(X[i].arcs) if arc in fewer]
+    pruned = bw.tasks.Arcs(X[i].features[kept], fewer, X[i].n_words)
+    expected = task.best_temperature(X, Y, w)
+    assert task.best_temperature([*X, pruned], [*Y, Y[i]], w) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["chain", "tree", "segments", "parses"])
+def test_outputs_of_another_length_are_refused(name):
+    task, X, Y, w = prepared(name, "normal")
+    with pytest.raises(bw.InputError, match=r"X has|X\[1\]|Y has"):
+        task.best_temperature(X[:2], [Y[0], Y[2]], w)
+    with pytest.raises(bw.InputError, match="and Y has 1"):
+        task.best_temperature(X[:2], Y[:1], w)

@@ -1,15 +1,19 @@
 """Pure combinatorics on score arrays: no features, no weights, no data."""
 
 from blockwolfe.structures import (
+    binary_spaces,
     chain,
     choice,
     cut,
     distance_transform,
     graph,
     graph_exact,
+    label_spaces,
     matching,
+    part_spaces,
     program,
     segments,
+    space,
     spanning_tree,
     subset,
     tree,
@@ -17,15 +21,19 @@ from blockwolfe.structures import (
 )
 
 __all__ = [
+    "binary_spaces",
     "chain",
     "choice",
     "cut",
     "distance_transform",
     "graph",
     "graph_exact",
+    "label_spaces",
     "matching",
+    "part_spaces",
     "program",
     "segments",
+    "space",
     "spanning_tree",
     "subset",
     "tree",

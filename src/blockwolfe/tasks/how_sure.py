@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from blockwolfe.errors import InputError
 from blockwolfe.structures import space as structure
 from blockwolfe.structures.space import Scored
 
@@ -66,7 +67,7 @@ class HasMarginals(HowSure):
     """
 
     def _chosen(self, X: Any, Y: Any) -> Sequence[Any]:
-        """Outputs as choices, checked against X."""
+        """Outputs as choices, checked against X; None for one that the model never makes."""
         raise NotImplementedError
 
     def marginals(self, X: Any, w: np.ndarray, temperature: float = 1.0) -> Any:
@@ -74,10 +75,21 @@ class HasMarginals(HowSure):
         return self._together([space.marginals(temperature) for space in self.spaces(X, w)])
 
     def best_temperature(self, X: Any, Y: Any, w: np.ndarray) -> float:
-        """The temperature at which the outputs Y are most likely."""
-        spaces = self.spaces(X, w)
-        pairs = zip(spaces, self._chosen(X, Y), strict=True)
-        return fitted_temperature(spaces, [space.score(y) for space, y in pairs])
+        """The temperature at which the outputs Y are most likely.
+
+        Those that the model never makes (with labels that training did not have, arcs that are
+        no candidates) have no say.
+        """
+        pairs = zip(self.spaces(X, w), self._chosen(X, Y), strict=True)
+        scored = [(space, space.score(y)) for space, y in pairs if y is not None]
+        possible = [(space, score) for space, score in scored if score > -np.inf]
+        if not possible:
+            raise InputError(
+                "Y has no output that the model can make, so no temperature makes it likely; "
+                "expected outputs with labels that training had."
+            )
+        spaces, scores = zip(*possible, strict=True)
+        return fitted_temperature(spaces, scores)
 
 
 def fitted_temperature(spaces: Sequence[Any], scores: Sequence[float]) -> float:

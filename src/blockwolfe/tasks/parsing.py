@@ -196,8 +196,7 @@ class SpanningTree(HasMarginals, PartTask):
         return choices
 
     def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
-        self._corners(Y, self._read(X))  # (refuses arcs that are no candidates)
-        return _check_trees(Y, X)
+        return _check_trees(Y, X)  # (arcs that are no candidates have the score -inf)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each sentence."""

@@ -218,8 +218,18 @@ class Segments(HasMarginals, PartTask):
         return [(begin, end, self.classes_[k].item()) for begin, end, k in choices]
 
     def _chosen(self, X: Any, Y: Any) -> list[Any]:
-        self._corners(Y, self._read(X))  # (refuses other lengths)
-        return [self._coded(y, i).tolist() for i, y in enumerate(Y)]
+        if len(Y) != len(X):
+            raise InputError(f"X has {len(X)} sequences and Y has {len(Y)}.")
+        return [self._possible(_triples(y, i), n_positions(X[i]), i) for i, y in enumerate(Y)]
+
+    def _possible(self, triples: list[Any], n: int, i: int) -> list[Any] | None:
+        """Segments by their codes; None where one has an unknown label or is too long."""
+        if triples[-1][1] != n:
+            raise InputError(f"Y[{i}] ends at {triples[-1][1]}, but X[{i}] has {n} positions.")
+        codes, is_known = find(np.array([label for *_, label in triples]), self.classes_)
+        if not is_known.all() or max(e - b for b, e, _ in triples) > self.longest_:
+            return None
+        return [(b, e, int(k)) for (b, e, _), k in zip(triples, codes, strict=True)]
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Share of positions with a wrong label or a wrong begin; unseen labels are wrong."""

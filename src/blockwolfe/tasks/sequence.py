@@ -20,7 +20,7 @@ from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.reading.inputs import checked_w
-from blockwolfe.tasks.reading.labels import encode, find_classes
+from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
 from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
 
 __all__ = ["SequenceTask"]
@@ -255,9 +255,11 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     def _named(self, choices: np.ndarray, space: Any) -> Any:
         return self._outputs(self.classes_[choices], np.array([0, len(choices)]))[0]
 
-    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
-        tokens, _, allowed = self._tokens(X)
-        return np.split(self._codes(Y, tokens, allowed), tokens.offset[1:-1])
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray | None]:
+        (tokens, *_), (flat, offset) = self._tokens(X), self._flat_labels(Y)
+        if not np.array_equal(offset, tokens.offset):
+            _raise_unequal(np.diff(tokens.offset), np.diff(offset))
+        return known_codes(flat, self.classes_, offset)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; a true label that training never saw counts as missed."""

@@ -13,6 +13,7 @@ from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import GraphInput
+from blockwolfe.tasks.reading.labels import known_codes
 
 __all__ = ["Tree"]
 
@@ -81,8 +82,6 @@ class Tree(HasMarginals, LabellingTask):
     def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
         return self.classes_[choices]
 
-    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
-        given = self._read(X)
-        self._corners(Y, given)  # (refuses labels that are not allowed)
-        codes, offset = self._codes(Y, given)
-        return np.split(codes, offset[1:-1])
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray | None]:
+        flat, offset = self._flat_labels(Y, self._read(X))
+        return known_codes(flat, self.classes_, offset)
