@@ -22,10 +22,10 @@ from blockwolfe.methods.registry import as_method
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
 from plain_tasks import Labels
+from same_runs import assert_same, content
 from zoo import PROBLEMS, bounded, multiclass_data
 
 LAM = 0.05
-SECONDS = ("seconds", "oracle_seconds")
 METHODS = [
     "bcfw+gap+pairwise+cache",
     "bcfw+averaging",
@@ -41,26 +41,6 @@ def make_problem(kind, is_bounded, task=None):
     task = task or (bw.tasks.Multiclass(bias=False) if kind == "compiled" else Labels(3, 4))
     bounds = bounded(bw.Problem(task, X, Y)) if is_bounded else None
     return bw.Problem(task, X, Y, bounds=bounds)
-
-
-def content(result):
-    """All of a result that must not depend on interruptions, as arrays."""
-    certificate = result.certificate
-    columns = {f"trace.{n}": result.trace[n] for n in result.trace.columns if n not in SECONDS}
-    return columns | {
-        "w": result.w,
-        "v": result.last_state.v,
-        "block_gaps": certificate.block_gaps,
-        "numbers": np.array([certificate.primal, certificate.dual, certificate.gap]),
-        "counts": np.array(list(vars(result.counts).values())),
-        "status": np.array(result.status.name),
-    }
-
-
-def assert_same(found, expected):
-    assert set(found) == set(expected)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 # -- killed from outside -------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_an_oracle_that_is_caught_in_a_visit_certifies_nothing(method):
 
 
 def test_an_oracle_that_is_a_little_worse_than_the_truth_is_refused():
-    """At a w where the truth is better than any other output by 1e-5, another one is given."""
+    """At a w where the truth is better than any other output by 1e-9, another one is given."""
 
     class Worse(Enumerated):
         def augmented_decode(self, x, y, w):
@@ -59,10 +59,10 @@ def test_an_oracle_that_is_a_little_worse_than_the_truth_is_refused():
 
     X = [np.array([[1.0, 0.0], [0.0, 1.0]])] * 2
     costs = np.array([[0.0, 0.5], [0.5, 0.0]])
-    problem, w = bw.Problem(Worse(costs, 2), X, [0, 0]), np.array([0.5 + 1e-5, 0.0])
+    problem, w = bw.Problem(Worse(costs, 2), X, [0, 0]), np.array([0.5 + 1e-9, 0.0])
     with pytest.raises(bw.OracleError, match="below that of the true output"):
         problem.primal(w, LAM)
-    assert problem.primal(w - [2e-5, 0.0], LAM) > 0.0  # (and there it is right)
+    assert problem.primal(w - [2e-9, 0.0], LAM) > 0.0  # (and there it is right)
 
 
 def test_estimates_are_never_negative():

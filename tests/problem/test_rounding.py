@@ -121,6 +121,23 @@ def test_resolution_is_above_the_error(make, kind, size):
             assert found.resolution <= 1e-12
 
 
+def test_outputs_that_the_oracle_passed_over_count():
+    """At the margin the one link is as good as none, which has no terms at all: L = <w, psi>."""
+    n_missed = 0
+    for seed in range(40):
+        x = 1e5 * np.random.default_rng(seed).normal(size=(1, 2))
+        task = bw.tasks.Matching(bias=False, normalize=False, wrong_cost=0.5)
+        problem = bw.Problem(task, [bw.tasks.Links(x, None, (1, 1))], [[]])
+        result = bw.solve(problem, 10.0, "bcfw", tol=1e-3, random_state=0)
+        w = [Fraction(value) for value in result.w]
+        link = Fraction(0.5) + sum(a * Fraction(b) for a, b in zip(w, x[0], strict=True))
+        primal = 5 * sum(value * value for value in w) + max(link, Fraction(0))
+        error = abs(Fraction(result.certificate.primal) - primal)
+        assert error <= result.certificate.resolution <= 1e-14
+        n_missed += 0 < link < 1e-15 and error > link / 2
+    assert n_missed > 0  # (else nothing was tested)
+
+
 @pytest.mark.parametrize("size", [1e8, 1e10])
 def test_valid_outputs_are_not_refused_where_features_cancel(size):
     """Constant labels on features that sum to zero: scores of 1e8 add up to nothing.

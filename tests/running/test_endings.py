@@ -50,7 +50,9 @@ def test_certified_means_a_gap_of_at_most_tol_and_of_no_more_work(method):
 
 
 @pytest.mark.parametrize("passes", [1, 2, 5, 9])
-@pytest.mark.parametrize("method", ["bcfw", "bcfw+gap+pairwise+cache", "bcfw+averaging"])
+@pytest.mark.parametrize(
+    "method", ["bcfw", "bcfw+gap+pairwise+cache", "bcfw+averaging", bw.BCFW(certify_every=2)]
+)
 def test_the_certificate_is_of_the_weights_that_are_returned(method, passes):
     """Also where a run ends between two certificates."""
     problem = problem_of()

@@ -357,6 +357,12 @@ def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -
     return 0.5 * lam * inner(w, w) + inner(blocks.weight, hinge)
 
 
+def _largest_reach(blocks: Blocks) -> np.ndarray:
+    """Beyond which no output of a block is (see `rounding`); zeros where that is not known."""
+    known = len(blocks.column_norm) > 0 and blocks.is_unit
+    return blocks.part_size * blocks.column_norm if known else np.zeros(len(blocks))
+
+
 def examine(
     blocks: Blocks,
     store: Store,
@@ -372,7 +378,9 @@ def examine(
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
     primal, dual = primal_value(blocks, w, found.hinge, lam), dual_value(blocks, v, ell, lam)
     block_slack = blocks.weight * found.slack
-    noise = resolution(blocks.weight, found.magnitude, found.answers.reach, w, ell, lam)
+    loss, reached = found.answers.loss, found.answers.reach
+    compared = magnitudes(loss, np.maximum(reached, _largest_reach(blocks)), w)
+    noise = resolution(blocks.weight, compared, reached, w, ell, lam)
     slack = float(block_slack.sum())
     if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
         noise, slack = noise + slack, 0.0

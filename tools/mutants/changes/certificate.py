@@ -60,6 +60,13 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
+        "np.maximum(reached, _largest_reach(blocks))",
+        "reached",
+        "outputs that the oracle passed over are left out of the resolution",
+        "tests/problem/test_rounding.py::test_outputs_that_the_oracle_passed_over_count",
+    ),
+    Mutant(
+        FILE,
         "is_valid = claims and not is_below_mean.any()",
         "is_valid = claims",
         "an oracle caught below a known output certifies",

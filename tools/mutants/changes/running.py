@@ -54,7 +54,7 @@ MUTANTS = [
         "return self.certificate if self.memory.is_current else None",
         "return self.certificate",
         "the certificate of an earlier point for the present one",
-        f"{ENDINGS}::test_the_certificate_is_of_the_weights_that_are_returned",
+        f"{ENDINGS}::test_a_row_has_a_gap_only_where_it_was_certified",
     ),
     Mutant(
         DRIVER,
