@@ -51,8 +51,8 @@ from blockwolfe.problem.check_task import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.displays.alignments import AlignmentDisplay
-from blockwolfe.report.displays.comparisons import ComparisonDisplay
 from blockwolfe.report.displays.calibration import CalibrationDisplay
+from blockwolfe.report.displays.comparisons import ComparisonDisplay
 from blockwolfe.report.displays.confusion import ConfusionDisplay
 from blockwolfe.report.displays.convergence import ConvergenceDisplay
 from blockwolfe.report.displays.gaps import BlockGapsDisplay
@@ -86,11 +86,11 @@ __all__ = [
     "BlockwolfeError",
     "Breakpoint",
     "Cache",
+    "CalibrationDisplay",
     "Certificate",
     "Checkpoint",
     "Comparison",
     "ComparisonDisplay",
-    "CalibrationDisplay",
     "ConfusionDisplay",
     "ConvergenceDisplay",
     "Corrective",

@@ -284,7 +284,7 @@ def test_many_outputs_of_a_long_sequence():
 
 IMPOSSIBLE = {
     "chain": [[7, 7, 7, 7]],
-    "tree": [["no such label"] * 3],
+    "tree": [[5, 0, 5]],
     "segments": [[(0, 1, "z")], [(0, 3, "a")]],
     "multiclass": [9],
 }

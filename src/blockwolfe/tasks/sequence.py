@@ -249,7 +249,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         each = np.split(unary, data.tokens.offset[1:-1])
         if begin < 0:
             return [ChoiceSpace(scores) for scores in each]
-        transition = w[begin : begin + n_labels**2].reshape(n_labels, n_labels)
+        transition = w[begin:].reshape(n_labels, n_labels)  # (the last group of weights)
         return [ChainSpace(scores, transition) for scores in each]
 
     def _named(self, choices: np.ndarray, space: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from blockwolfe.tasks.reading.labels import find
 __all__ = ["CalibrationDisplay"]
 
 
-class Bin(NamedTuple):
-    """Choices of about one probability: the mean of it, how many of them are right, their number."""
+@dataclass(frozen=True)
+class Bin:
+    """Choices of about one probability: its mean, the share that is right, and how many."""
 
     probability: float
     share_right: float
-    count: int
+    n_choices: int
 
 
 class CalibrationDisplay:
@@ -29,8 +31,9 @@ class CalibrationDisplay:
     Of a calibrated model, nine of ten choices with probability 0.9 are right.
 
     >>> display = CalibrationDisplay([0.9, 0.9, 0.6], [True, True, False])
-    >>> display.bins(5)
-    [Bin(probability=0.6, share_right=0.0, count=1), Bin(probability=0.9, share_right=1.0, count=2)]
+    >>> display.bins(5)  # doctest: +NORMALIZE_WHITESPACE
+    [Bin(probability=0.6, share_right=0.0, n_choices=1),
+     Bin(probability=0.9, share_right=1.0, n_choices=2)]
     >>> round(display.error(5), 3)
     0.267
     """
@@ -57,7 +60,7 @@ class CalibrationDisplay:
         return cls(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
     def bins(self, n: int = 10) -> list[Bin]:
-        """Choices by their probability, in n bins of equal width; those without any are left out."""
+        """Choices by probability, in n bins of equal width; empty ones are left out."""
         check_integer("n", n, 1)
         at = np.minimum((self.probability * n).astype(int), n - 1)
         groups = [(self.probability[at == k], self.is_right[at == k]) for k in range(n)]
@@ -65,7 +68,7 @@ class CalibrationDisplay:
 
     def error(self, n: int = 10) -> float:
         """Expected calibration error: how far share and probability are apart, on average."""
-        total = sum(b.count * abs(b.share_right - b.probability) for b in self.bins(n))
+        total = sum(b.n_choices * abs(b.share_right - b.probability) for b in self.bins(n))
         return total / len(self.probability)
 
     def plot(self, ax: Any = None, n: int = 10) -> CalibrationDisplay:
