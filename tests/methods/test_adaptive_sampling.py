@@ -27,6 +27,12 @@ def test_draw_is_the_inverse_of_the_distribution_function(gaps, uniform):
     assert sums[i] - gap[i] - rounding <= uniform * gap.sum() <= sums[i] + rounding
 
 
+@pytest.mark.parametrize("is_max", [False, True])
+def test_where_all_estimates_are_zero_every_block_is_drawn(is_max):
+    tree = make_tree(np.zeros(5), is_max)
+    assert [draw_block(tree, u, 5, is_max) for u in (0.1, 0.3, 0.5, 0.7, 0.9)] == [0, 1, 2, 3, 4]
+
+
 @settings(deadline=None)  # the first example compiles
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=40), st.integers(0, 1000))
 def test_renewed_tree_equals_a_fresh_one(gaps, seed):
@@ -92,7 +98,7 @@ def test_first_pass_is_a_permutation(sampling):
 
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_each_block_at_least_once_every_k_passes(every):
-    n, rng = 7, np.random.default_rng(0)
+    n, rng = 10, np.random.default_rng(0)  # (of which K is a divisor: no block comes up by chance)
     sampling = bw.GapSampling(visit_every=every)
     gap = np.zeros(n)
     gap[0] = 1.0

@@ -47,7 +47,7 @@ MUTANTS = [
         "if tree[1] <= 0.0:",
         "if tree[1] < 0.0:",
         "where all estimates are zero, only one block is drawn",
-        ADAPTIVE,
+        f"{ADAPTIVE}::test_where_all_estimates_are_zero_every_block_is_drawn",
     ),
     Mutant(
         ORDERS,
@@ -61,7 +61,7 @@ MUTANTS = [
         "block[is_forced] = (visit[is_forced] // self.visit_every) % len(gap)",
         "block[is_forced] = visit[is_forced] % len(gap)",
         "blocks that are never visited in turn",
-        ADAPTIVE,
+        f"{ADAPTIVE}::test_each_block_at_least_once_every_k_passes",
     ),
     Mutant(
         ORDERS,
