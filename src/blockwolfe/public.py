@@ -51,6 +51,7 @@ from blockwolfe.problem.check_task import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
 from blockwolfe.report.displays.alignments import AlignmentDisplay
+from blockwolfe.report.displays.calibration import CalibrationDisplay
 from blockwolfe.report.displays.comparisons import ComparisonDisplay
 from blockwolfe.report.displays.confusion import ConfusionDisplay
 from blockwolfe.report.displays.convergence import ConvergenceDisplay
@@ -85,6 +86,7 @@ __all__ = [
     "BlockwolfeError",
     "Breakpoint",
     "Cache",
+    "CalibrationDisplay",
     "Certificate",
     "Checkpoint",
     "Comparison",

@@ -140,3 +140,28 @@ def test_a_colour_bar_is_as_tall_as_its_matrix():
     assert (beside.y0, beside.y1) == pytest.approx((matrix.y0, matrix.y1))
     assert 0 < beside.x0 - matrix.x1 < 0.1 * matrix.width
     plt.close(figure)
+
+
+def test_calibration_counts(chain):
+    svm, X, Y = chain
+    display = bw.CalibrationDisplay.from_estimator(svm, X, Y, temperature=0.3)
+    p = np.concatenate(svm.marginals(X, temperature=0.3))
+    np.testing.assert_allclose(display.probability, p.max(axis=1))
+    np.testing.assert_array_equal(display.is_right, p.argmax(axis=1) == np.concatenate(Y))
+    bins = display.bins(10)
+    assert sum(b.n_choices for b in bins) == len(p)
+    right = sum(b.n_choices * b.share_right for b in bins)
+    assert right == pytest.approx(display.is_right.sum())
+    expected = sum(b.n_choices * abs(b.share_right - b.probability) for b in bins) / len(p)
+    assert display.error() == pytest.approx(expected)
+    drawn = display.plot().ax_.lines[1].get_ydata()
+    np.testing.assert_allclose(drawn, [b.share_right for b in bins])
+
+
+def test_calibration_refuses_what_has_no_table():
+    X, Y = np.eye(3), np.eye(3, dtype=int)[:, :2]
+    svm = bw.StructuredSVM(bw.tasks.Multilabel(), lam=1.0, tol=0.1).fit(X, Y)
+    with pytest.raises(bw.InputError, match="does not choose one label for each position"):
+        bw.CalibrationDisplay.from_estimator(svm, X, [{0}, {1}, {0}])
+    with pytest.raises(bw.InputError, match="expected one of each per choice"):
+        bw.CalibrationDisplay([0.5], [True, False])

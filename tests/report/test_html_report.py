@@ -36,7 +36,7 @@ def chain():
 def test_everything_is_in_it(chain, tmp_path):
     svm, X, Y = chain
     text, drawn = report(svm, tmp_path, train=(X, Y), held_out=(X, Y))
-    assert sorted(drawn) == ["bounds", "confusion", "gap", "losses", "transitions"]
+    assert sorted(drawn) == ["bounds", "calibration", "confusion", "gap", "losses", "transitions"]
     certificate = svm.certificate_
     assert f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)" in text
     assert "Certified</span>: the gap is at most tol = 0.001." in text

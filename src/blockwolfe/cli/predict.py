@@ -9,6 +9,7 @@ import typer
 
 from blockwolfe.base.words import counted
 from blockwolfe.cli import options as o
+from blockwolfe.cli.certainty import Margins, NBest, certainty_lines
 from blockwolfe.cli.registry import task_of_model
 from blockwolfe.cli.showing import OK, note, show, table
 
@@ -48,6 +49,8 @@ def predict(
     lam: OfPath = None,
     format: o.DataFormat = None,
     json: Objects = False,
+    n_best: NBest = None,
+    margins: Margins = False,
     config: o.Config = None,
 ) -> int:
     """Predict outputs for a file of the kind that the model was trained on.
@@ -55,7 +58,8 @@ def predict(
     Columns get the predicted label as one more column; JSON objects get it as "labels"; CoNLL-U
     files get HEAD, or the column of training; sentence pairs make a line of links, 0-0 1-2; the
     others one label a line. With --json each example is one JSON object a line: its words where
-    it has some, and its output. Labels in DATA are not looked at.
+    it has some, and its output. With --n-best or --margins, too: its "output", and "n_best" or
+    "margins" (null: nothing else is possible). Labels in DATA are not looked at.
 
     \b
     Examples:
@@ -64,6 +68,7 @@ def predict(
       blockwolfe predict parser.npz raw.conllu > parsed.conllu
       blockwolfe predict tagger.npz raw.conllu --json | jq -c .labels
       blockwolfe predict path.npz new.txt --lam 0.01
+      blockwolfe predict chunker.npz new.txt --n-best 3 --margins | jq -c .margins
     """
     from blockwolfe.cli.files import check_apart, load_model, read_later, write_lines
     from blockwolfe.data.formats.base import located
@@ -76,7 +81,10 @@ def predict(
     examples = read_later(reader, data, labelled=False)
     with located(examples.places):
         outputs = view_of(svm.task_).readable(svm.predict(examples.X))
-    lines = _objects(reader, examples, outputs) if json else reader.write(examples, outputs)
+        if n_best is not None or margins:
+            lines = certainty_lines(svm, examples.X, outputs, n_best, margins)
+        else:
+            lines = _objects(reader, examples, outputs) if json else reader.write(examples, outputs)
     try:
         write_lines(lines, output)
     except BrokenPipeError:

@@ -55,6 +55,8 @@ def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> 
         "certificate": certificate,
         "extra": pack_extra(extra or {}, arrays),
     }
+    if hasattr(svm, "temperature_"):
+        header["temperature"] = svm.temperature_
     write_archive(Path(path), MODEL, header, arrays)
 
 
@@ -88,6 +90,8 @@ def _unpacked(header: Reader, arrays: Reader, task: Any, path: Path) -> Structur
     svm.n_iter_ = int(svm.trace_[-1].passes)
     extra = header.inside("extra").values if "extra" in header else {}
     svm.extra_ = unpack_extra(extra, arrays.values)
+    if "temperature" in header:
+        svm.temperature_ = header.number("temperature", least=1e-300, most=1e300)
     if "feature_names_in" in arrays:
         n_columns = getattr(fitted_task, "n_features_in_", None)
         svm.feature_names_in_ = arrays.names("feature_names_in", n_columns).astype(object)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.estimators.how_sure import HowSureEstimator
 from blockwolfe.estimators.outputs import Outputs
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.problem.evaluate import predict
@@ -61,7 +62,7 @@ def _learned(task: Any) -> dict[str, Any]:
     return {name: getattr(task, name) for name in names if hasattr(task, name)}
 
 
-class StructuredSVM(CallbackSupport, BaseEstimator):
+class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
     """A structured SVM trained to a certified gap.
 
     Parameters
@@ -165,7 +166,8 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
         self.task_, self.lam_, self.result_ = problem.task, lam, result
         self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
         self.n_iter_ = int(result.trace[-1].passes)
-        self.__dict__.pop("extra_", None)  # what a file said of an earlier training
+        for earlier in ("extra_", "temperature_"):  # what was said of an earlier training
+            self.__dict__.pop(earlier, None)
         self._copy_from_task()
         if result.status is Status.INTERRUPTED:
             _leave_if_again()
@@ -175,8 +177,13 @@ class StructuredSVM(CallbackSupport, BaseEstimator):
             warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Best output for each x."""
+    def predict(self, X: Any, n_best: int | None = None) -> Any:
+        """Best output for each x; with `n_best` a list of its best (output, score) pairs instead.
+
+        There are fewer pairs than `n_best` where there are fewer outputs.
+        """
+        if n_best is not None:
+            return self._n_best(X, n_best)
         self._check_input(X)
         found = predict(self.task_, X, self.coef_)
         return Outputs(found) if type(found) is list else found

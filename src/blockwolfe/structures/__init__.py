@@ -1,6 +1,7 @@
 """Pure combinatorics on score arrays: no features, no weights, no data."""
 
 from blockwolfe.structures import (
+    binary_spaces,
     chain,
     choice,
     cut,
@@ -8,9 +9,12 @@ from blockwolfe.structures import (
     graph,
     graph_exact,
     higher_chain,
+    label_spaces,
     matching,
+    part_spaces,
     program,
     segments,
+    space,
     spanning_tree,
     subset,
     tree,
@@ -18,6 +22,7 @@ from blockwolfe.structures import (
 )
 
 __all__ = [
+    "binary_spaces",
     "chain",
     "choice",
     "cut",
@@ -25,9 +30,12 @@ __all__ = [
     "graph",
     "graph_exact",
     "higher_chain",
+    "label_spaces",
     "matching",
+    "part_spaces",
     "program",
     "segments",
+    "space",
     "spanning_tree",
     "subset",
     "tree",

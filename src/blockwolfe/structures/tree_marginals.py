@@ -2,6 +2,7 @@
 
     P(y) = exp(score(y) - log_partition),    score as in `tree`
 
+And max-marginals, by the same messages with maxima in the place of sums (see `gathering`).
 Messages are kept as logarithms and the largest term is taken out of every sum. What a parent
 knows without one of its children is summed up from the others, never found by subtraction: with
 `chain.FORBIDDEN` among the scores a difference would be rounding.
@@ -15,9 +16,10 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.structures.chain import FORBIDDEN
+from blockwolfe.structures.gathering import gathered
 from blockwolfe.structures.tree import checked, order_nodes
 
-__all__ = ["Marginals", "marginals"]
+__all__ = ["Marginals", "beliefs", "marginals"]
 
 
 class Marginals(NamedTuple):
@@ -41,18 +43,45 @@ def marginals(unary: Any, pairwise: Any, edges: Any) -> Marginals:
     >>> found.node.round(3).tolist(), float(np.exp(found.log_partition).round(3))
     ([[0.3, 0.7], [0.4, 0.6]], 10.0)
     """
+    unary, pairwise, ends, order, up = _ordered(unary, pairwise, edges)
+    room, node, edge = _room(unary), np.zeros(unary.shape), np.zeros(pairwise.shape)
+    log_partition = _beliefs_into(unary, pairwise, ends, order, up, True, room, node)
+    _marginals_into(pairwise, ends, up, room, node, edge)
+    return Marginals(node, edge, float(log_partition))
+
+
+def beliefs(unary: Any, pairwise: Any, edges: Any, is_sum: bool = False) -> np.ndarray:
+    """Of node t and label k, the best score with that label there (n, K); -inf where none has it.
+
+    With `is_sum` the logarithm of the sum of exp(score) instead.
+
+    >>> beliefs([[1.0, 0.0], [0.0, 0.5]], [[[1.0, 0.0], [0.0, 0.0]]], [[0, 1]])
+    array([[2. , 0.5],
+           [2. , 1.5]])
+    """
+    unary, pairwise, ends, order, up = _ordered(unary, pairwise, edges)
+    belief, room = np.zeros(unary.shape), _room(unary)
+    total = _beliefs_into(unary, pairwise, ends, order, up, is_sum, room, belief)
+    for t in range(len(belief)):  # a node has heard of its own tree alone
+        belief[t] += total - gathered(belief[t], is_sum)
+    belief[belief < FORBIDDEN / 2] = -np.inf
+    return belief
+
+
+def _ordered(unary: Any, pairwise: Any, edges: Any) -> tuple[np.ndarray, ...]:
+    """Checked scores and edges, the order of nodes, and the edge from each to its parent."""
     unary, pairwise, ends = checked(unary, pairwise, edges)
     unary, pairwise = np.maximum(unary, FORBIDDEN), np.maximum(pairwise, FORBIDDEN)
     (n_nodes, n_labels), n_edges = unary.shape, len(ends)
-    pairwise = pairwise.reshape(n_edges, n_labels, n_labels)
     ints = np.zeros(3 * n_nodes + 2 * n_edges, dtype=np.int64)
     order, up, head, following = np.split(ints, np.arange(1, 4) * n_nodes)
     order_nodes(n_nodes, ends, order, up, head, following)
-    node, edge = np.zeros(unary.shape), np.zeros(pairwise.shape)
+    return unary, pairwise.reshape(n_edges, n_labels, n_labels), ends, order, up
+
+
+def _room(unary: np.ndarray) -> Room:
     told, rest, heard = (np.zeros(unary.shape) for _ in range(3))
-    room = Room(unary.copy(), told, rest, heard, np.zeros(n_labels))
-    log_partition = _marginals_into(unary, pairwise, ends, order, up, room, node, edge)
-    return Marginals(node, edge, float(log_partition))
+    return Room(unary.copy(), told, rest, heard, np.zeros(unary.shape[1]))
 
 
 class Room(NamedTuple):
@@ -62,36 +91,47 @@ class Room(NamedTuple):
     told: np.ndarray  # [t, j]: what t says to u
     rest: np.ndarray  # [t, j]: all that u knows except what t says
     heard: np.ndarray  # [t, k]: what u says to t
-    running: np.ndarray  # (K,)
+    running: np.ndarray  # (K,): sums that are being made, terms that are being gathered
 
 
 @jit
-def _marginals_into(
-    unary: Any, pairwise: Any, ends: Any, order: Any, up: Any, room: Any, node: Any, edge: Any
+def _beliefs_into(
+    unary: Any, pairwise: Any, ends: Any, order: Any, up: Any, is_sum: bool, room: Any, node: Any
 ) -> float:
+    """Fill `node` with beliefs, of the tree that each node is in; those of all trees together."""
     n_nodes, n_labels = unary.shape
     for at in range(n_nodes - 1, -1, -1):
         t, e = order[at], up[order[at]]
         if e >= 0:
             is_first = ends[e, 0] == t
             parent = ends[e, 1] if is_first else ends[e, 0]
-            _pass_on(room.inner[t], pairwise[e], is_first, room.told[t])
+            _pass_on(room.inner[t], pairwise[e], is_first, is_sum, room.running, room.told[t])
             for j in range(n_labels):
                 room.inner[parent, j] += room.told[t, j]
-    log_partition, child = 0.0, 0
+    total, child = 0.0, 0
     for at in range(n_nodes):
         t, e = order[at], up[order[at]]
         if e >= 0:
-            _pass_on(room.rest[t], pairwise[e], ends[e, 0] != t, room.heard[t])
-            _edge_marginal(room.inner[t], room.rest[t], pairwise[e], ends[e, 0] == t, edge[e])
+            is_row = ends[e, 0] != t
+            _pass_on(room.rest[t], pairwise[e], is_row, is_sum, room.running, room.heard[t])
         else:  # (roots have no parent to hear of, so `heard` is zero)
-            log_partition += _log_sum(room.inner[t])
+            total += gathered(room.inner[t], is_sum)
             child = max(child, at + 1)
         for k in range(n_labels):
             node[t, k] = room.inner[t, k] + room.heard[t, k]
-        _normalize(node[t])
         child = _spread_rest(t, child, ends, order, up, unary, room)
-    return log_partition
+    return total
+
+
+@jit
+def _marginals_into(pairwise: Any, ends: Any, up: Any, room: Any, node: Any, edge: Any) -> None:
+    """Beliefs in `node` made into probabilities; those of pairs into `edge`."""
+    for t in range(node.shape[0]):
+        total, e = gathered(node[t], True), up[t]
+        for k in range(node.shape[1]):
+            node[t, k] = np.exp(node[t, k] - total)
+        if e >= 0:
+            _edge_marginal(room.inner[t], room.rest[t], pairwise[e], ends[e, 0] == t, edge[e])
 
 
 @jit
@@ -126,18 +166,13 @@ def _parent(t: int, ends: Any, up: Any) -> int:
 
 
 @jit
-def _pass_on(source: Any, table: Any, is_row: bool, message: Any) -> None:
-    """message[j] = log sum_k exp(source[k] + score of k and j); rows of the table are k or j."""
+def _pass_on(source: Any, table: Any, is_row: bool, is_sum: bool, terms: Any, message: Any) -> None:
+    """message[j] gathers source[k] + score of k and j; rows of the table are k or j."""
     n_labels = source.shape[0]
     for j in range(n_labels):
-        top = -np.inf
         for k in range(n_labels):
-            term = source[k] + (table[k, j] if is_row else table[j, k])
-            top = max(top, term)
-        total = 0.0
-        for k in range(n_labels):
-            total += np.exp(source[k] + (table[k, j] if is_row else table[j, k]) - top)
-        message[j] = top + np.log(total)
+            terms[k] = source[k] + (table[k, j] if is_row else table[j, k])
+        message[j] = gathered(terms, is_sum)
 
 
 @jit
@@ -156,21 +191,3 @@ def _edge_marginal(inner: Any, rest: Any, table: Any, is_first: bool, out: Any) 
     for a in range(n_labels):
         for b in range(n_labels):
             out[a, b] /= total
-
-
-@jit
-def _log_sum(scores: Any) -> float:
-    top = scores[0]
-    for k in range(1, scores.shape[0]):
-        top = max(top, scores[k])
-    total = 0.0
-    for k in range(scores.shape[0]):
-        total += np.exp(scores[k] - top)
-    return float(top + np.log(total))
-
-
-@jit
-def _normalize(scores: Any) -> None:
-    total = _log_sum(scores)
-    for k in range(scores.shape[0]):
-        scores[k] = np.exp(scores[k] - total)

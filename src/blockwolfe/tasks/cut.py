@@ -11,8 +11,10 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures import cut
+from blockwolfe.structures.binary_spaces import FREE, CutSpace
 from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.how_sure import HowSure
 from blockwolfe.tasks.labelling import LabellingTask, refuse_labels
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput
@@ -65,7 +67,7 @@ def _loss(data: PartData, i: int, labels: Any) -> float:
     return loss
 
 
-class Cut(LabellingTask):
+class Cut(HowSure, LabellingTask):
     """One of two labels for each node of a graph: X is a list of `Graph`, Y of label arrays.
 
     With s_t = -1 for the first label and +1 for the second, x_t the features of node t and
@@ -162,9 +164,27 @@ class Cut(LabellingTask):
         codes[part[part < n_nodes]] = 1
         return self.classes_[codes]
 
-    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
+    def _checked_w(self, w: Any, given: GraphInput) -> np.ndarray:
         self._check_agreement_pays(given.edge, np.asarray(w, dtype=np.float64))
-        return super()._answer(given, costs, w)
+        return super()._checked_w(w, given)
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[CutSpace]:
+        """The labellings of each graph, with their scores at w."""
+        given, found = self._read(X), []
+        for i, theta in enumerate(self._part_scores(given, w)):
+            n_nodes = given.size[i, 0]
+            unary, ends = (
+                theta[:n_nodes],
+                given.ends[given.edge.offset[i] : given.edge.offset[i + 1]],
+            )
+            fixed = np.where(np.isneginf(unary), 0, FREE)
+            if len(given.required):
+                fixed[given.required[given.node.offset[i] : given.node.offset[i + 1]]] = 1
+            found.append(CutSpace(np.maximum(unary, FORBIDDEN), -theta[n_nodes:], ends, fixed))
+        return found
+
+    def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
+        return self.classes_[choices]
 
     def _check_agreement_pays(self, edge: Tokens, w: np.ndarray) -> None:
         of_edges = w[self.layout_.edge_base :]

@@ -171,8 +171,8 @@ class LabellingTask(PartTask):
             checked_mask(x.allowed, (int(n_nodes[i]), n_labels), i, "node") for i, x in enumerate(X)
         ]
 
-    def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
-        """True labels as numbers, after checking them against X."""
+    def _flat_labels(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
+        """All labels end to end, one for each node of X, and where each example begins."""
         flat, offset = flatten(Y)
         if len(offset) != len(given.node.offset):
             raise InputError(f"X has {len(given.size)} graphs and Y has {len(offset) - 1}.")
@@ -183,6 +183,11 @@ class LabellingTask(PartTask):
                 f"X[{i}] has {expected[i]} nodes and Y[{i}] has {length[i]} labels; expected one "
                 "label per node."
             )
+        return flat, offset
+
+    def _codes(self, Y: Any, given: GraphInput) -> tuple[np.ndarray, np.ndarray]:
+        """True labels as numbers, after checking them against X."""
+        flat, offset = self._flat_labels(Y, given)
         return encode(flat, self.classes_, offset), offset
 
     def _corners(self, Y: Any, given: GraphInput) -> Corners:

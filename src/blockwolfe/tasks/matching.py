@@ -14,8 +14,10 @@ from blockwolfe.data.links import Alignment, Links, read_pairs
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.metrics.links import alignment_accuracy
 from blockwolfe.structures import augmenting_paths, matching
-from blockwolfe.structures.links import all_links
+from blockwolfe.structures.binary_spaces import LinkSpace
+from blockwolfe.structures.links import all_links, check_capacity
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.how_sure import HowSure
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags
@@ -49,7 +51,7 @@ class _Truth(NamedTuple):
     possible: np.ndarray
 
 
-class Matching(PartTask):
+class Matching(HowSure, PartTask):
     """Links between sources and targets: X is a list of `Links`, Y a list of links that are true.
 
     phi(x, y) is the sum of the features of the links in y. An entry of Y is an (n, 2) array, list
@@ -226,6 +228,19 @@ class Matching(PartTask):
 
     def _output(self, part: np.ndarray, given: GraphInput, i: int) -> np.ndarray:
         return given.ends[given.edge.offset[i] + np.sort(part)].astype(np.int64)
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[LinkSpace]:
+        """The feasible sets of links of each x, with their scores at w."""
+        given, found = self._read(X), []
+        for i, theta in enumerate(self._part_scores(given, w)):
+            ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]].astype(np.int64)
+            shape = (int(given.size[i, 0]), int(given.size[i, 1]))
+            capacity = check_capacity(tuple(self._capacities()), shape)
+            found.append(LinkSpace(theta, ends, capacity, shape[0]))
+        return found
+
+    def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
+        return np.asarray(space.ends[choices == 1])
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; `project_truth` brings both within the capacities."""

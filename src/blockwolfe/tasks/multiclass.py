@@ -80,6 +80,9 @@ class Multiclass(SequenceTask):
     def _outputs(self, labels: np.ndarray, offset: np.ndarray) -> np.ndarray:
         return labels
 
+    def _together(self, values: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(values)
+
     def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
         """<w, phi(x, k)> for every row x and label k."""
         w = checked_w(w, self.n_features)

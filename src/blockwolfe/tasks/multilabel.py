@@ -15,7 +15,10 @@ from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.metrics.labels import share_right
 from blockwolfe.structures import cut, subset, tree
+from blockwolfe.structures.binary_spaces import CutSpace, SubsetSpace
+from blockwolfe.structures.label_spaces import ChoiceSpace, TreeSpace
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
 from blockwolfe.tasks.losses import ZeroOne, as_loss
 from blockwolfe.tasks.part_functions import (
@@ -154,7 +157,7 @@ _ORACLES = {
 }
 
 
-class Multilabel(PartTask):
+class Multilabel(HasMarginals, PartTask):
     """A set of labels per example: X is (n, p), an array or sparse matrix, Y (n, L) of 0 and 1.
 
     The score of a set is the sum over its labels l of <w_l, x>, and over the pairs inside it of a
@@ -402,13 +405,65 @@ class Multilabel(PartTask):
         """Best sets for all of X at w, (n, L) of 0 and 1."""
         return np.stack(super().predict(X, w))
 
-    def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> Any:
+    def _checked_w(self, w: Any, given: GraphInput) -> np.ndarray:
         if self.oracle_ == "cut" and np.min(w[self.groups["pair"]], initial=0.0) < 0.0:
             raise InputError(
                 "w has a negative pair weight, but this model was made with attractive=True; use "
                 "weights trained with it."
             )
-        return super()._answer(given, costs, w)
+        return super()._checked_w(w, given)
+
+    # -- how sure ------------------------------------------------------------------------
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
+        """The sets of labels of each x, with their scores at w."""
+        if not self.exact:
+            raise OptionError(
+                "search='local' finds good sets, not the best ones, so nothing is known of the "
+                "others; use search='exact', pairs='tree' or attractive=True."
+            )
+        return [self._space(theta) for theta in self._part_scores(self._read(X), w)]
+
+    def _space(self, theta: np.ndarray) -> Any:
+        ends, (unary, pairwise) = self.pairs_, np.split(theta, [len(self.classes_)])
+        if self.oracle_ == "any":
+            return SubsetSpace(unary, pairwise, ends)
+        if self.oracle_ == "cut":  # (as `maximize_cut` says)
+            half = pairwise / 2
+            of_labels = np.bincount(ends.ravel(), np.repeat(half, 2), len(unary))
+            return CutSpace(unary + of_labels, half, ends)
+        both = np.stack([np.zeros(len(unary)), unary], axis=1)
+        if self.oracle_ == "alone":
+            return ChoiceSpace(both)
+        tables = np.zeros((len(pairwise), 2, 2))
+        tables[:, 1, 1] = pairwise
+        return TreeSpace(both, tables, ends)
+
+    def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
+        return choices
+
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
+        return list(self._table(Y, self._read(X)))
+
+    def _together(self, values: list[np.ndarray]) -> np.ndarray:
+        return np.stack(values)
+
+    def marginals(self, X: Any, w: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+        """Probability of each label, (n, L), where pairs form a forest."""
+        self._check_sums()
+        return np.asarray(super().marginals(X, w, temperature)[:, :, 1])
+
+    def best_temperature(self, X: Any, Y: Any, w: np.ndarray) -> float:
+        """The temperature at which the outputs Y are most likely."""
+        self._check_sums()
+        return super().best_temperature(X, Y, w)
+
+    def _check_sums(self) -> None:
+        if self.oracle_ not in ("alone", "tree"):
+            raise OptionError(
+                f"pairs={self.pairs!r} joins labels in cycles, so there are no sums over all sets; "
+                "probabilities need pairs='independent' or 'tree'. Margins are offered."
+            )
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example."""

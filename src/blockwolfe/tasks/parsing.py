@@ -18,8 +18,10 @@ from blockwolfe.features.emissions import Tokens
 from blockwolfe.metrics.labels import unlabelled_attachment_score
 from blockwolfe.structures import spanning_tree
 from blockwolfe.structures.checks import integer_pairs
+from blockwolfe.structures.part_spaces import ArcSpace
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
@@ -55,7 +57,7 @@ def maximize(
     return finish(data, i, code, n_words, value)
 
 
-class SpanningTree(PartTask):
+class SpanningTree(HasMarginals, PartTask):
     """Dependency parses: Y has the head of every word 1..n of a sentence, 0 for the root.
 
     X is a list of sentences: either `Arcs` (candidate arcs with features of your own), or lists of
@@ -181,6 +183,22 @@ class SpanningTree(PartTask):
     def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
         n = int(given.size[:, 0].max()) + 1
         return 2 * n * n + n + spanning_tree.n_scratch(n - 1), n * n
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[ArcSpace]:
+        """The trees of each sentence, with their scores at w."""
+        given, found = self._read(X), []
+        for i, theta in enumerate(self._part_scores(given, w)):
+            ends, n_words = given.ends[given.edge.offset[i] :][: len(theta)], given.size[i, 0]
+            scores = np.full((n_words + 1, n_words + 1), -np.inf)
+            scores[ends[:, 0], ends[:, 1]] = theta
+            found.append(ArcSpace(scores))
+        return found
+
+    def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
+        return choices
+
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray]:
+        return _check_trees(Y, X)  # (arcs that are no candidates have the score -inf)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each sentence."""

@@ -74,6 +74,13 @@ def score(data: PartData, i: int, w: Any, theta: Any) -> None:
 
 
 @jit
+def score_all(data: PartData, w: Any, start: Any, theta: Any) -> None:
+    """Scores of all parts of all blocks, end to end; those of block i begin at start[i]."""
+    for i in range(start.shape[0] - 1):
+        score(data, i, w, theta[start[i] : start[i + 1]])
+
+
+@jit
 def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
     """Fill `augmented` with theta plus costs, `FORBIDDEN` where forbidden; how many parts.
 

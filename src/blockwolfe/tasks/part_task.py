@@ -227,9 +227,23 @@ class PartTask(Learned, BaseEstimator):
         given = self._read(X)
         return self._answer(given, Costs.none(len(given.size)), w)
 
+    def _checked_w(self, w: Any, given: GraphInput) -> np.ndarray:
+        """w, after refusing one that the structure cannot decode on these graphs."""
+        return checked_w(w, self.n_features)
+
+    def _part_scores(self, given: GraphInput, w: np.ndarray) -> list[np.ndarray]:
+        """Scores of all parts of each graph; -inf where one is forbidden."""
+        w, data = self._checked_w(w, given), self._data(given, Costs.none(len(given.size)))
+        start = data.forbidden_start
+        theta = np.zeros(start[-1])
+        part_functions.score_all(data, w, start, theta)
+        if len(given.forbidden):
+            theta[given.forbidden] = -np.inf
+        return np.split(theta, start[1:-1])
+
     def _answer(self, given: GraphInput, costs: Costs, w: np.ndarray) -> list[Any]:
         """The oracle's outputs at w."""
-        w = checked_w(w, self.n_features)
+        w = self._checked_w(w, given)
         data, scratch = self._data(given, costs), self._make_scratch(given, is_training=False)
         start = offsets(np.maximum(self._corner_size(given), 1))
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))

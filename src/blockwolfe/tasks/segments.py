@@ -21,7 +21,9 @@ from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError
 from blockwolfe.metrics.labels import share_right
 from blockwolfe.structures import segments
+from blockwolfe.structures.part_spaces import SegmentSpace
 from blockwolfe.tasks.base import Corners
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens, tokens_of
@@ -53,7 +55,7 @@ def maximize(
     return finish(data, i, code, n_parts, value)
 
 
-class Segments(PartTask):
+class Segments(HasMarginals, PartTask):
     """Sequences cut into labelled segments; Y holds lists of (begin, end, label), end exclusive.
 
     X is a list of (length, n_features) arrays or sparse matrices. Weights: for every label, the
@@ -211,6 +213,33 @@ class Segments(PartTask):
             (int(b), int(b + n + 1), self.classes_[k].item())
             for b, n, k in zip(begin, size, code, strict=True)
         ]
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[SegmentSpace]:
+        """The segmentations of each sequence, with their scores at w."""
+        given, found = self._read(X), []
+        shape = (self.longest_, len(self.classes_))
+        for theta, length in zip(self._part_scores(given, w), given.size[:, 0], strict=True):
+            n_unary = length * shape[0] * shape[1]
+            pairs = theta[n_unary:].reshape(-1, shape[1], shape[1])
+            found.append(SegmentSpace(theta[:n_unary].reshape(-1, *shape), pairs))
+        return found
+
+    def _named(self, choices: Any, space: Any) -> list[Any]:
+        return [(begin, end, self.classes_[k].item()) for begin, end, k in choices]
+
+    def _chosen(self, X: Any, Y: Any) -> list[Any]:
+        if len(Y) != len(X):
+            raise InputError(f"X has {len(X)} sequences and Y has {len(Y)}.")
+        return [self._possible(_triples(y, i), n_positions(X[i]), i) for i, y in enumerate(Y)]
+
+    def _possible(self, triples: list[Any], n: int, i: int) -> list[Any] | None:
+        """Segments by their codes; None where one has an unknown label or is too long."""
+        if triples[-1][1] != n:
+            raise InputError(f"Y[{i}] ends at {triples[-1][1]}, but X[{i}] has {n} positions.")
+        codes, is_known = find(np.array([label for *_, label in triples]), self.classes_)
+        if not is_known.all() or max(e - b for b, e, _ in triples) > self.longest_:
+            return None
+        return [(b, e, int(k)) for (b, e, _), k in zip(triples, codes, strict=True)]
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Positions with a wrong label or a wrong begin; unseen labels are wrong."""

@@ -14,13 +14,15 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
+from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.measuring import label_share
 from blockwolfe.tasks.reading.inputs import checked_w
-from blockwolfe.tasks.reading.labels import encode, find_classes
+from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
 from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
 
 __all__ = ["SequenceTask"]
@@ -55,7 +57,7 @@ def _true_corners(data: SequenceData) -> Corners:
     return Corners(start, part, np.ones(start[-1]))
 
 
-class SequenceTask(Learned, BaseEstimator):
+class SequenceTask(HasMarginals, Learned, BaseEstimator):
     """Base class; subclasses say how X and Y are read and which weights exist.
 
     The option is called `task_loss` because ``loss`` is one of the four methods of a task.
@@ -242,6 +244,34 @@ class SequenceTask(Learned, BaseEstimator):
         theta = np.zeros(_n_parts(data.layout, data.tokens))
         _decode_all(data, w, theta, _make_scratch(data, is_training=False), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[ChainSpace | ChoiceSpace]:
+        """The label sequences of each x, with their scores at w."""
+        if self.layout_.orders > 1:
+            raise InputError(
+                "next best outputs, margins and marginals are found for chains of order 1; this "
+                "one has a higher order. Train one with order=1 to ask how sure it is."
+            )
+        w, data = checked_w(w, self.n_features), self._data(X)
+        n_labels, begin = data.layout.n_labels, data.layout.transition
+        unary = np.zeros((len(data.labels), n_labels))
+        sequence_functions.score_all(data, w, unary.reshape(-1))
+        if len(data.allowed):
+            unary[~data.allowed] = -np.inf
+        each = np.split(unary, data.tokens.offset[1:-1])
+        if begin < 0:
+            return [ChoiceSpace(scores) for scores in each]
+        transition = w[begin:].reshape(n_labels, n_labels)  # (the last group of weights)
+        return [ChainSpace(scores, transition) for scores in each]
+
+    def _named(self, choices: np.ndarray, space: Any) -> Any:
+        return self._outputs(self.classes_[choices], np.array([0, len(choices)]))[0]
+
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray | None]:
+        (tokens, *_), (flat, offset) = self._tokens(X), self._flat_labels(Y)
+        if not np.array_equal(offset, tokens.offset):
+            _raise_unequal(np.diff(tokens.offset), np.diff(offset))
+        return known_codes(flat, self.classes_, offset)
 
     def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
         """Task loss of each example; a true label that training never saw counts as missed."""

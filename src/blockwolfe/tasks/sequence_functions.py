@@ -58,6 +58,14 @@ def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
             copy[p] = weights[p]
 
 
+@jit(fastmath={"contract"})
+def score_all(data: SequenceData, w: Any, theta: Any) -> None:
+    """Scores of every label at every position of all sequences, end to end (positions * K)."""
+    for i in range(data.tokens.offset.shape[0] - 1):
+        own = theta[data.tokens.offset[i] * data.layout.n_labels :]
+        emissions.score_positions(data.tokens, data.layout, i, w, own)
+
+
 @jit(inline="always")  # else compiled, and optimised, once more for each caller
 def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
     """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all.

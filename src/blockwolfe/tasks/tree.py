@@ -8,9 +8,12 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.structures import tree
+from blockwolfe.structures.label_spaces import TreeSpace
+from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
 from blockwolfe.tasks.part_task import GraphInput
+from blockwolfe.tasks.reading.labels import known_codes
 
 __all__ = ["Tree"]
 
@@ -35,7 +38,7 @@ def maximize(
     return finish(data, i, code, n_nodes + ends.shape[0], value)
 
 
-class Tree(LabellingTask):
+class Tree(HasMarginals, LabellingTask):
     """Labels on trees or forests: X is a list of `Graph`, Y a list of label arrays, one per node.
 
     Weights: node features x labels, and edge features x pairs of labels (row: the label of the
@@ -66,3 +69,20 @@ class Tree(LabellingTask):
         n_edges = int(np.diff(given.edge.offset).max())
         n_ints, n_floats = tree.n_scratch(n_nodes, n_edges, len(self.classes_))
         return n_ints + n_nodes, n_floats
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[TreeSpace]:
+        """The labellings of each tree, with their scores at w."""
+        given, n_labels, found = self._read(X), len(self.classes_), []
+        for i, theta in enumerate(self._part_scores(given, w)):
+            n_unary = given.size[i, 0] * n_labels
+            pairwise = theta[n_unary:].reshape(-1, n_labels, n_labels)
+            ends = given.ends[given.edge.offset[i] : given.edge.offset[i + 1]]
+            found.append(TreeSpace(theta[:n_unary].reshape(-1, n_labels), pairwise, ends))
+        return found
+
+    def _named(self, choices: np.ndarray, space: Any) -> np.ndarray:
+        return self.classes_[choices]
+
+    def _chosen(self, X: Any, Y: Any) -> list[np.ndarray | None]:
+        flat, offset = self._flat_labels(Y, self._read(X))
+        return known_codes(flat, self.classes_, offset)

@@ -24,6 +24,7 @@ from blockwolfe.report.displays.gaps import BlockGapsDisplay
 from blockwolfe.report.outputs.catalogue import view_of
 from blockwolfe.report.outputs.view import LabelMatrix
 from blockwolfe.report.outputs.weights import largest_weights
+from blockwolfe.report.page.certainty import certainty_section
 from blockwolfe.report.page.curves import AXES, convergence_figures, lambda_figure
 from blockwolfe.report.page.errors import error_section
 from blockwolfe.report.page.page import Page, facts, named_table, scrolling
@@ -116,6 +117,7 @@ def _page(svm: StructuredSVM, train: Any, held_out: Any, command: Any, names: An
         _lambda_section(page, scores, svm.lam_)
     if held_out is not None:
         error_section(page, svm, held_out, names)
+        certainty_section(page, svm, held_out, names)
     if train is not None and np.isfinite(svm.certificate_.block_gaps).all():
         _hardest_section(page, svm, train, names)
     _weights_section(page, svm, names, held_out if train is None else train)

@@ -12,7 +12,7 @@ import numpy as np
 from blockwolfe.base.checks import check_integer
 from blockwolfe.errors import InputError, OptionError
 
-__all__ = ["encode", "find", "find_classes", "given_classes"]
+__all__ = ["encode", "find", "find_classes", "given_classes", "known_codes"]
 
 
 def find_classes(flat: np.ndarray, n_labels: Any, labels: Any) -> np.ndarray:
@@ -56,6 +56,19 @@ def find(flat: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     ranked = classes[order]
     at = np.minimum(np.searchsorted(ranked, flat), len(ranked) - 1)
     return order[at].astype(np.int32), ranked[at] == flat
+
+
+def known_codes(
+    flat: np.ndarray, classes: np.ndarray, offset: np.ndarray
+) -> list[np.ndarray | None]:
+    """Labels of each example as numbers; None where one of them is not in `classes`.
+
+    >>> known_codes(np.array(["b", "a", "z"]), np.array(["a", "b"]), np.array([0, 2, 3]))
+    [array([1, 0], dtype=int32), None]
+    """
+    codes, is_known = find(flat, classes)
+    both = zip(np.split(codes, offset[1:-1]), np.split(is_known, offset[1:-1]), strict=True)
+    return [own if known.all() else None for own, known in both]
 
 
 def encode(
