@@ -38,7 +38,7 @@ def certainty_of(svm: Any, X: Any, n_best: int | None, margins: bool) -> list[di
 
 
 def _pairs(view: Any, scored: Any) -> list[dict[str, Any]]:
-    from blockwolfe.data.formats.jsonlines import plain_output
+    from blockwolfe.data.formats.base import plain_output
 
     outputs, scores = zip(*scored, strict=True)
     named = zip(view.readable(list(outputs)), scores, strict=True)
@@ -58,7 +58,7 @@ def certainty_lines(svm: Any, X: Any, outputs: Any, *asked: Any) -> Iterator[str
     """An object for each x: its output, and what was asked for besides."""
     import json
 
-    from blockwolfe.data.formats.jsonlines import plain_output
+    from blockwolfe.data.formats.base import plain_output
 
     pairs = zip(map(plain_output, outputs), certainty_of(svm, X, *asked), strict=True)
     return (json.dumps({"output": y, **item}, ensure_ascii=False) for y, item in pairs)
