@@ -18,6 +18,7 @@ from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.how_sure import HowSureEstimator
 from blockwolfe.estimators.outputs import Outputs
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
+from blockwolfe.estimators.validation import Stopping
 from blockwolfe.problem.evaluate import predict
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
@@ -81,6 +82,11 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
     random_state : seed.
     n_jobs : cores for full passes and expensive oracles; -1 for all.
     checkpoint : a path or `Checkpoint(path, every=60)`: `fit` goes on from it after a crash.
+    early_stopping : end when data that is not trained on gains nothing any more, and return the
+        weights that were best there, with their own certificate. See `estimators.validation`.
+    validation_fraction : share of the examples that is held out for that, drawn at random; none
+        where `fit` is given `held_out`, which is then what is looked at.
+    n_iter_no_change : passes without a smaller held-out loss, after which training ends.
     callbacks : functions of one `Event` per pass.
     verbose : 1 shows progress and a summary after `fit`.
 
@@ -113,6 +119,9 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -128,6 +137,9 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -149,12 +161,14 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
         self._check_names(X, reset=True)
-        problem = Problem(self._task(), X, y, sample_weight, self.bounds)
+        stopping = Stopping.of(self)
+        train, held_out = stopping.split(self._task(), (X, y, sample_weight), held_out)
+        problem = Problem(self._task(), *train, self.bounds)
         lam = self._strength(problem)
         callbacks = checked_callbacks(self.callbacks)
 
         def run(theirs: tuple[Any, ...]) -> Result:
-            given = {name: getattr(self, name) for name in _OF_SOLVE}
+            given = {name: getattr(self, name) for name in _OF_SOLVE} | stopping.options
             told = (*callbacks, *theirs)
             return solve(problem, lam, start=start, held_out=held_out, callbacks=told, **given)
 
@@ -173,7 +187,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             _leave_if_again()
         if self.verbose:
             print_summary(result, problem)
-        if not result.is_certified and result.status is not Status.STOPPED_BY_CALLBACK:
+        if not result.status.is_wanted:
             warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
         return self
 

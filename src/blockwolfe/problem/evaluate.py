@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_weight
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import sweep
@@ -38,18 +39,19 @@ def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
 
 
 class HeldOut:
-    """Mean task loss on data that is not trained on."""
+    """Mean task loss on data that is not trained on: (X, Y), or (X, Y, weights of examples)."""
 
     def __init__(self, task: Any, held_out: Any) -> None:
-        if not isinstance(held_out, Sequence) or len(held_out) != 2:
-            raise InputError("held_out must be a pair (X, Y).")
+        if not isinstance(held_out, Sequence) or len(held_out) not in (2, 3):
+            raise InputError("held_out must be a pair (X, Y), or (X, Y, sample_weight).")
         self.task = task
-        self.X, self.Y = (positional(values) for values in held_out)
-        n_examples(self.X, self.Y)
+        self.X, self.Y = (positional(values) for values in held_out[:2])
+        self.weight = check_weight((*held_out, None)[2], n_examples(self.X, self.Y))
 
     def __call__(self, w: np.ndarray) -> float:
         """The loss at w."""
-        return float(task_losses(self.task, self.Y, predict(self.task, self.X, w)).mean())
+        losses = task_losses(self.task, self.Y, predict(self.task, self.X, w))
+        return float(np.average(losses, weights=self.weight))
 
 
 def probe_oracle(blocks: Blocks, n_probes: int = 3) -> float:

@@ -19,7 +19,7 @@ from blockwolfe.problem.rounding import resolution
 from blockwolfe.problem.state import initial_state
 from blockwolfe.problem.workers import Workers
 
-__all__ = ["PrimalValue", "paired", "primal_at"]
+__all__ = ["PrimalValue", "beside", "paired", "primal_at"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,17 @@ def paired(own: Certificate, value: PrimalValue) -> Certificate:
     """
     if not (own.valid and value.valid and value.primal < own.primal):
         return own
-    return faced(
+    return beside(own, value)
+
+
+def beside(own: Certificate, value: PrimalValue) -> Certificate:
+    """The dual of a certificate beside the primal of other weights, be it smaller or larger.
+
+    >>> own = Certificate(1.0, 0.5, 0.5, np.array([0.5]), 1.0, True, 1e-15, 0.0)
+    >>> beside(own, PrimalValue(2.0, True, 1e-15, 0.0)).gap
+    1.5
+    """
+    both = faced(
         replace(
             own,
             primal=value.primal,
@@ -84,3 +94,4 @@ def paired(own: Certificate, value: PrimalValue) -> Certificate:
             slack=value.slack,
         )
     )
+    return both if own.valid and value.valid else both.as_estimate()

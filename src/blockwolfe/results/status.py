@@ -19,11 +19,17 @@ class Status(Enum):
     MAX_PASSES = "Stopped at max_passes before the gap reached tol."
     MAX_ORACLE_CALLS = "Stopped at max_oracle_calls before the gap reached tol."
     TIME_LIMIT = "Stopped at time_limit before the gap reached tol."
+    EARLY_STOPPED = "The loss on held-out data stopped improving."
     STOPPED_BY_CALLBACK = "A callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard; what was reached is kept."
     STALLED = "No step gains any more: the gap is at the limit of precision or of the oracle."
     CACHE_FULL = "The active set needs more corners than the cache may hold."
     INEXACT_ORACLE = "The oracle is not exact, so the gap is an estimate and certifies nothing."
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the user asked for an end of this kind, and no warning is due."""
+        return self in (Status.CERTIFIED, Status.EARLY_STOPPED, Status.STOPPED_BY_CALLBACK)
 
     @property
     def sentence(self) -> str:

@@ -58,15 +58,16 @@ class Budget:
         wanted = max(1, int(self.goal.share * n_blocks))
         if self.limits.max_oracle_calls is None:
             return wanted
-        left = self.limits.max_oracle_calls - self.calls() - n_blocks  # (the final certificate)
+        kept_back = self.goal.final_passes * n_blocks
+        left = self.limits.max_oracle_calls - self.calls() - kept_back
         if self.engine.is_free_to_certify:  # a step goes by the certificate before it
             return wanted if left >= 0 else 0
         return min(wanted, left) if left >= self.engine.fewest_visits else 0
 
     def has_calls_to_certify(self) -> bool:
-        """Whether the calls suffice for a certificate now, and the final one."""
+        """Whether the calls suffice for a certificate now, and what comes at the end."""
         limit = self.limits.max_oracle_calls
-        needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh
+        needed = (1 + self.goal.final_passes) * self.engine.n_blocks + self.engine.calls_to_refresh
         return limit is None or self.calls() + needed <= limit
 
     def has_calls_to_look(self) -> bool:

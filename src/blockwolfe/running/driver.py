@@ -20,6 +20,7 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.pace import OutOfTimeError
+from blockwolfe.problem.pairing import beside
 from blockwolfe.results.restoring import are_same, certificate_of, record_of
 from blockwolfe.results.status import Status
 from blockwolfe.running.budget import Budget
@@ -76,7 +77,7 @@ class Driver(Generic[Outcome]):
         """Pass after pass until there is a reason to stop."""
         try:
             status = self._until_there_is_a_reason()
-            if self.goal.ends_with_certificate and not (self.memory.is_current and self._is_told):
+            if self.goal.ends_with_certificate and not self.goal.has_concluded(self):
                 status = self._conclude() or status
         except KeyboardInterrupt:
             status = self._interrupted()
@@ -190,13 +191,24 @@ class Driver(Generic[Outcome]):
             self.kept = Certified(self.certificate, self.engine.state(), self.reported_w.copy())
         return self.certificate
 
+    def certify_beside(self, w: np.ndarray) -> Certificate | None:
+        """The certificate of other weights, beside the present dual point; None without a budget.
+
+        (A full pass, after that of `certify`.)
+        """
+        if self.own is None or not self.budget.has_calls_to_look():
+            return None
+        with self.budget.certifying():
+            value = self.engine.primal_at(w)
+        return None if value is None else beside(self.own, value)
+
     def look_at_average(self) -> None:
         """At the end of a run: the average may be better than all that is known."""
-        if self.pairing is not None and not self._is_told and self.budget.has_calls_to_look():
+        if self.pairing is not None and not self.is_told and self.budget.has_calls_to_look():
             self._look(self.pairing)
 
     @property
-    def _is_told(self) -> bool:
+    def is_told(self) -> bool:
         """Whether no average is left that a full pass might be worth."""
         return self.pairing is None or self._is_hurried or not self.pairing.has_news
 

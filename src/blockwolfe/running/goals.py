@@ -15,6 +15,7 @@ from blockwolfe.results.restoring import checked_trace
 from blockwolfe.results.result import REMEDIES, Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.running.early_stopping import Watch
 from blockwolfe.running.events import Event
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Goal(ABC, Generic[Outcome]):
     share: ClassVar[float] = 1.0  # of a pass, between two looks at the gap estimate
     stays_at_lambda: ClassVar[bool] = True
     ends_with_certificate: ClassVar[bool] = True  # for which calls and time are kept back
+    final_passes: int = 1  # full passes for which oracle calls are kept back
     pairs: bool = False  # whether the weights of least primal are returned, else the dual point's
 
     @property
@@ -65,8 +67,12 @@ class Goal(ABC, Generic[Outcome]):
     def after_pass(self, driver: Driver[Outcome]) -> Status | None:
         """After every pass, and its certificate if it has one; why the run ends, if it does."""
 
+    def has_concluded(self, driver: Driver[Outcome]) -> bool:
+        """Whether nothing is left to do after the last pass."""
+        return driver.memory.is_current and driver.is_told
+
     def conclude(self, driver: Driver[Outcome]) -> Status | None:
-        """Where the last pass has no certificate; a better ending, if there is one."""
+        """Where something is left to do at the end; a better ending, if there is one."""
         return None
 
     def leave(self, driver: Driver[Outcome]) -> None:
@@ -90,11 +96,18 @@ class Solve(Goal[Result]):
     """One lambda, to a certified gap of at most tol, with a row of the trace for every pass."""
 
     def __init__(
-        self, blocks: Blocks, evaluate: Any, certify_first: bool, pairs: bool = True
+        self,
+        blocks: Blocks,
+        evaluate: Any,
+        certify_first: bool,
+        pairs: bool = True,
+        watch: Watch | None = None,
     ) -> None:
         self._blocks, self._evaluate, self._certify_first = blocks, evaluate, certify_first
-        self.pairs = pairs
+        self.pairs, self._watch = pairs, watch
+        self.final_passes = 1 if watch is None else 2  # (one more, at the weights that it kept)
         self.trace = Trace()
+        self._kept: Certificate | None = None  # of those weights
 
     @property
     def has_begun(self) -> bool:
@@ -113,10 +126,22 @@ class Solve(Goal[Result]):
 
     def after_pass(self, driver: Driver[Result]) -> Status | None:
         """One more row, shown to the callbacks."""
+        self._look(driver)
         row = self._row(driver)
         self._put(row)
         stops = self._tell(driver, row)
+        if self._watch is not None and self._watch.is_over:
+            return Status.EARLY_STOPPED
         return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
+
+    def _look(self, driver: Driver[Result]) -> None:
+        """Watch held-out data, once for each pass."""
+        passes, watch = self.passes_made(driver), self._watch
+        if watch is None or driver.memory.passes == 0 or not watch.is_due(passes):
+            return
+        assert driver.pairing is not None
+        with driver.clock:
+            watch.look(driver.pairing.average, passes)
 
     def passes_made(self, driver: Driver[Result]) -> float:
         """Visits that need no oracle call cost less, and count less."""
@@ -124,13 +149,28 @@ class Solve(Goal[Result]):
         saved = (1.0 - 1.0 / HITS_PER_CALL) * counts.cache_hits / counts.n_blocks
         return driver.memory.passes - saved
 
+    def has_concluded(self, driver: Driver[Result]) -> bool:
+        """With a watch, not before the weights that it kept have their certificate."""
+        return super().has_concluded(driver) and self._watched_w(driver) is None
+
     def conclude(self, driver: Driver[Result]) -> Status | None:
-        """A run always ends with a certificate in its last row, of the best that is known."""
+        """A run always ends with a certificate in its last row, of the weights it returns."""
         if not driver.memory.is_current:
             driver.certify()
-        driver.look_at_average()
+        watched = self._watched_w(driver)
+        if watched is not None:
+            self._kept = driver.certify_beside(watched)
+        if self._kept is None:
+            driver.look_at_average()
         self._put(self._row(driver))
-        return self._ending(driver)
+        return None if self._kept is not None else self._ending(driver)
+
+    def _watched_w(self, driver: Driver[Result]) -> np.ndarray | None:
+        """The weights of least held-out loss; None where the gap reached tol before it stopped."""
+        watch = self._watch
+        if watch is None or (self._ending(driver) is not None and not watch.is_over):
+            return None
+        return watch.best_w
 
     def leave(self, driver: Driver[Result]) -> None:
         """A trace is never empty."""
@@ -154,11 +194,13 @@ class Solve(Goal[Result]):
     # -- rows ----------------------------------------------------------------------------------
 
     def _row(self, driver: Driver[Result]) -> TraceRow:
-        engine, counts, certificate = driver.engine, driver.engine.counts, driver.current
+        engine, counts = driver.engine, driver.engine.counts
+        certificate = self._kept or driver.current
         numbers: dict[str, Any] = {**engine.row_numbers(certificate is not None)}
         if certificate is not None:
             names = ("primal", "dual", "gap", "exact", "slack")
             numbers |= {name: getattr(certificate, name) for name in names}
+        if certificate is not None or self._watch is not None:
             numbers["held_out_loss"] = self._held_out_loss(driver)
         return TraceRow(
             passes=driver.memory.passes,
@@ -174,6 +216,8 @@ class Solve(Goal[Result]):
         )
 
     def _held_out_loss(self, driver: Driver[Result]) -> float:
+        if self._watch is not None:
+            return self._watch.loss if self._kept is None else self._watch.best_loss
         if self._evaluate is None:
             return float("nan")
         with driver.clock:
@@ -214,6 +258,8 @@ class Solve(Goal[Result]):
         self, driver: Driver[Result], last: State | None
     ) -> tuple[Certificate, State | None, np.ndarray]:
         """What belongs together: certificate, state, and weights. Without time, of earlier."""
+        if self._kept is not None and self._watch is not None and self._watch.best_w is not None:
+            return self._kept, last, self._watch.best_w
         if driver.is_late and driver.kept is not None:
             return driver.kept.certificate, driver.kept.state, driver.kept.w
         engine = driver.engine

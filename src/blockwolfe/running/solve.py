@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockwolfe.errors import unknown_option
+from blockwolfe.base.checks import check_integer
+from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.methods.base import Engine
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
+from blockwolfe.running.early_stopping import Watch
 from blockwolfe.running.goals import Solve
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PassLine
@@ -30,6 +33,7 @@ def solve(
     random_state: Any = None,
     callbacks: Any = (),
     held_out: Any = None,
+    n_iter_no_change: int | None = None,
     targets: Any = (),
     n_jobs: int | None = None,
     checkpoint: Any = None,
@@ -57,7 +61,11 @@ def solve(
     random_state : seed; the same seed gives the same run (with `n_jobs` > 1 and a Python oracle
         how many are called at a time depends on the clock; `result.method` says how many).
     callbacks : functions of one `Event` per pass; returning True stops the run.
-    held_out : (X, Y) on which the mean task loss is traced with every certificate.
+    held_out : (X, Y) on which the mean task loss is traced with every certificate; with a third
+        entry, weights of the examples.
+    n_iter_no_change : stop early, when the loss on `held_out` of the running average of w has been
+        least for so many passes, and return the average of then with its own certificate. Where
+        the gap reaches `tol` before, the run ends as without.
     targets : further gaps, larger than `tol` and in the same units: a certificate is made as soon
         as the estimate reaches the next of them, so that one run shows the time to each.
     n_jobs : cores for full passes and expensive oracles; -1 for all. It does not change
@@ -92,11 +100,37 @@ def solve(
         start=start,
     )
     evaluate = checked_held_out(problem, held_out)
-    goal = Solve(problem.blocks, evaluate, start is not None, pairs=point == "best")
+    watch = _watch(evaluate, n_iter_no_change, checkpoint, point)
+
+    def goal(engine: Engine) -> Solve:
+        if watch is not None and not engine.can_pair:
+            raise OptionError(
+                f"n_iter_no_change: early stopping looks at an average of w, which is not kept "
+                f"beside the weights of method {chosen.name!r}; choose one with a dual point and "
+                "without averaging, such as 'auto'."
+            )
+        return Solve(problem.blocks, evaluate, start is not None, point == "best", watch)
+
     return plan.carry_out(
         lam,
-        lambda engine: goal,
+        goal,
         {"lam": lam, "point": point},
         lambda: PassLine(limits.max_passes),
         verbose,
     )
+
+
+def _watch(evaluate: Any, n_iter_no_change: Any, checkpoint: Any, point: str) -> Watch | None:
+    """What ends a run early; refused where it cannot do so."""
+    check_integer("n_iter_no_change", n_iter_no_change, 1, or_none=True)
+    if n_iter_no_change is None:
+        return None
+    if evaluate is None:
+        raise OptionError("n_iter_no_change needs held_out=(X, Y), whose loss tells when to stop.")
+    if checkpoint is not None:
+        raise OptionError(
+            "checkpoint: a file does not keep what early stopping knows; leave one of them out."
+        )
+    if point != "best":
+        raise OptionError("point='last' has no meaning with early stopping, which chooses w.")
+    return Watch(evaluate, int(n_iter_no_change))
