@@ -206,6 +206,6 @@ def test_folds_without_weight_and_problems_without_a_beginning():
     with pytest.raises(bw.InputError, match="zero on the whole held-out part of fold 0"):
         bw.StructuredSVMCV(cv=folds).fit(X, Y, sample_weight=weight)
     with pytest.raises(bw.OptionError, match="w = 0 serves every lambda"):
-        bw.StructuredSVMCV(cv=2).fit(np.zeros((20, 2)), np.arange(20) % 2)
+        bw.StructuredSVMCV(cv=2, eps=0.1).fit(np.zeros((20, 2)), np.arange(20) % 2)
     with pytest.raises(bw.OptionError, match="n_lams=1 must be an integer >= 2"):
         bw.StructuredSVMCV(cv=2, n_lams=1).fit(X, Y)

@@ -76,24 +76,22 @@ class TrainingProgress:
             self._seconds.append(row.seconds)
             self._gaps.append(row.gap)
             self._primal = row.primal
-        text = self._text(row)
-        if not self.is_quiet and not self._console.is_terminal:
-            self._tell_now_and_then(text)
-            return
-        self._progress.update(self._bar, description=text, **self._share())
+        self._show(self._text(row), **self._share())
 
     def follow(self, svm: Any) -> None:
-        """Hear of every pass of an estimator's training, and of every fold of a choice of lam."""
+        """Hear of every pass of an estimator's training, and of every step of a choice of lam."""
         svm.callbacks = (self,)
-        svm._on_fold = self.folds  # (of an estimator without folds, nobody calls it)
+        svm._on_step = self.step  # (of an estimator that chooses nothing, nobody calls it)
 
-    def folds(self, done: int, n_folds: int) -> None:
-        """A fold of the cross-validation has ended."""
-        text = f"{done} of {n_folds} folds done"
+    def step(self, text: str) -> None:
+        """A lambda, or a fold of the cross-validation, is done."""
+        self._show(f"choosing lam: {text}")
+
+    def _show(self, text: str, **bar: Any) -> None:
         if not self.is_quiet and not self._console.is_terminal:
             self._tell_now_and_then(text)
             return
-        self._progress.update(self._bar, description=text, total=n_folds, completed=done)
+        self._progress.update(self._bar, description=text, **bar)
 
     def _tell_now_and_then(self, text: str) -> None:
         if time.monotonic() - self._told >= _QUIET_SECONDS:

@@ -18,13 +18,16 @@ from blockwolfe.cli.showing import INTERRUPTED, NOT_REACHED, OK, chosen_text, no
 
 __all__ = ["train"]
 
+_PATH_EPS = 0.1  # the gap of paths, where none is given
 _NAMED = 200  # weights whose names are kept with the model, where names are not part of it
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file.")]
 C = Annotated[float | None, typer.Option("--C", metavar="C", help="The same as C = 1/(lam n).")]
 Folds = Annotated[
     int | None,
-    typer.Option(metavar="FOLDS", help="Choose lam on this many folds, over whole paths."),
+    typer.Option(
+        metavar="FOLDS", help="Choose lam on this many folds, e.g. 3, from coarse to fine."
+    ),
 ]
 OnPath = Annotated[
     bool, typer.Option("--path", help="Choose lam on --held-out, over the whole path.")
@@ -34,7 +37,11 @@ Lams = Annotated[
     typer.Option(metavar="LAM,...", help="With --cv: lams to choose from, e.g. 1,0.1."),
 ]
 Eps = Annotated[
-    float, typer.Option(metavar="GAP", help="With --cv or --path: the gap of the paths.")
+    float | None,
+    typer.Option(
+        metavar="GAP",
+        help="With --cv: score whole paths of this gap. With --path: its gap; else 0.1.",
+    ),
 ]
 LamMax = Annotated[
     float | None,
@@ -42,13 +49,15 @@ LamMax = Annotated[
 ]
 LamMin = Annotated[
     float | None,
-    typer.Option(metavar="LAM", help="With --cv or --path: the smallest lam; else 1/(10 n)."),
+    typer.Option(
+        metavar="LAM", help="With --cv or --path: the smallest lam; else found, or 1/(10 n)."
+    ),
 ]
 Scoring = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="With --cv: what folds are scored by, e.g. chunk_f1; else the task loss.",
+        help="With --cv: what folds are scored by, e.g. chunk_f1; else the measure of the task.",
         autocompletion=o.complete_measure,
     ),
 ]
@@ -69,6 +78,21 @@ CheckpointFile = Annotated[
     typer.Option(metavar="FILE", help="Keep the run here; the same command goes on from it."),
 ]
 Every = Annotated[float, typer.Option(metavar="SECONDS", help="Seconds between checkpoints.")]
+Early = Annotated[
+    bool,
+    typer.Option(
+        "--early-stopping",
+        help="End when data that is not trained on gains nothing: --held-out, or a share of DATA.",
+    ),
+]
+Fraction = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="With --early-stopping: share of DATA held out; else 0.1."),
+]
+Patience = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="With --early-stopping: passes without a gain; else 5."),
+]
 HeldOut = Annotated[
     str | None, typer.Option(metavar="DATA", help="Other data, whose loss is traced.")
 ]
@@ -89,7 +113,7 @@ class Strength:
     scoring: Scoring = None
     lam_max: LamMax = None
     lam_min: LamMin = None
-    eps: Eps = 0.1
+    eps: Eps = None
     one_standard_error: Simple = False
 
 
@@ -102,6 +126,15 @@ class Training(o.Run):
     max_oracle_calls: Calls = None
     checkpoint: CheckpointFile = None
     checkpoint_every: Every = 60.0
+    early_stopping: Early = False
+    validation_fraction: Fraction = None
+    n_iter_no_change: Patience = None
+
+    def stopping(self) -> dict[str, Any]:
+        """Those options of early stopping that are given."""
+        names = ("validation_fraction", "n_iter_no_change")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {"early_stopping": True, **given} if self.early_stopping else given
 
     def options(self) -> dict[str, Any]:
         """What every estimator takes."""
@@ -122,8 +155,8 @@ def train(
 ) -> int:
     """Train a model to a certified gap and write it to a file.
 
-    Exit status: 0 when the gap is certified; 1 when a budget ended first (the model is written
-    all the same); 130 after Ctrl-C (the model so far is written).
+    Exit status: 0 when the gap is certified, or --early-stopping ended it; 1 when a budget ended
+    first (the model is written all the same); 130 after Ctrl-C (the model so far is written).
 
     \b
     Examples:
@@ -131,7 +164,8 @@ def train(
       blockwolfe train chain ner.txt -o ner.npz --template 'w[0]; w[-1],w[0]; w[0].suffix3'
       blockwolfe train chain en.conllu.gz -o tagger.npz --column upos
       blockwolfe train chain ner.txt -o ner.npz --set 'task_loss=hamming(normalize=false)'
-      blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 5 --tol 0.01
+      blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 3
+      blockwolfe train chain train.txt -o tagger.npz --early-stopping --held-out dev.txt
       blockwolfe train chain train.txt -o tagger.npz --path --held-out dev.txt
       blockwolfe train alignment test.wa unlabeled.e.gz -o aligner.npz --lam 0.02 --tol 0.05
       blockwolfe train cut dataset:horses/train -o horses.npz --lam 100 --tol 0.1
@@ -182,10 +216,24 @@ def _check(strength: Strength, training: Training, held_out: str | None) -> None
         _refuse("with --path", **given)
         if held_out is None:
             raise OptionError("--path needs --held-out DATA, on which lam is chosen; or use --cv.")
+    _check_stopping(strength, training, held_out)
     _check_given(strength.lam, strength.c)
     check_method(training.method)
     if strength.scoring is not None:
         scorer(strength.scoring)
+
+
+def _check_stopping(strength: Strength, training: Training, held_out: str | None) -> None:
+    given = training.stopping()
+    if not training.early_stopping:
+        _refuse("without --early-stopping", **given)
+        return
+    if strength.cv is not None:
+        _refuse("with --cv", early_stopping=True)
+    if training.checkpoint is not None:
+        _refuse("with --early-stopping", checkpoint=True)
+    if held_out is not None:
+        _refuse("with --held-out", validation_fraction=training.validation_fraction)
 
 
 def _check_given(lam: float | None, c: float | None) -> None:
@@ -220,6 +268,7 @@ def _single(task: Any, strength: Strength, training: Training) -> Any:
         check_output(training.checkpoint)
         keeping = Checkpoint(training.checkpoint, training.checkpoint_every)
     own: dict[str, Any] = {"max_oracle_calls": training.max_oracle_calls, "checkpoint": keeping}
+    own |= training.stopping()
     return StructuredSVM(task, lam=strength.lam, C=strength.c, **own, **training.options())
 
 
@@ -255,7 +304,8 @@ def _best_on_path(svm: Any, strength: Strength, examples: Any, other: Any, is_qu
     is_shown = sys.stderr.isatty() and not is_quiet
     lam_min = 0.1 / len(problem) if strength.lam_min is None else strength.lam_min
     shared |= {"lam_max": strength.lam_max, "verbose": int(is_shown)}
-    found = solve_path(problem, strength.eps, lam_min, **shared)
+    eps = _PATH_EPS if strength.eps is None else strength.eps
+    found = solve_path(problem, eps, lam_min, **shared)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     best = best_held_out(PathDisplay.from_path(found, held_out=(other.X, other.Y)))
@@ -355,7 +405,7 @@ def _ending(svm: Any, output: str, checkpoint: str | None) -> int:
     from blockwolfe.results.status import Status
 
     result = svm.result_
-    if result.is_certified:
+    if result.status.is_wanted:
         return OK
     if result.status is not Status.INTERRUPTED:
         note(f"warning: {result.message} {result.remedy} The model is in {output} all the same.")

@@ -1,54 +1,69 @@
-"""Choosing lambda by cross-validation, over paths or a grid."""
+"""Choosing lambda by cross-validation: a search, a list of lambdas, or whole paths."""
 
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from blockwolfe.base.checks import check_flag, check_integer, check_weight, is_real
+from blockwolfe.base.checks import check_flag, check_integer, check_weight
 from blockwolfe.base.seeds import generator
-from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
-from blockwolfe.estimators.svm import StructuredSVM, estimator_with
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.methods.registry import as_method
-from blockwolfe.metrics.scorers import Scorer, as_scorer
-from blockwolfe.path.grid import check_lams, solve_grid
+from blockwolfe.metrics.scorers import as_scorer
+from blockwolfe.path.folds import Fold, FoldPlan, check_fold_weights
+from blockwolfe.path.grid import check_lams
 from blockwolfe.path.scores import LambdaScores
+from blockwolfe.path.search import Range, check_range, search
 from blockwolfe.path.solve import solve_path
-from blockwolfe.problem.evaluate import predict, task_losses
 from blockwolfe.problem.problem import Problem, check_lam
-from blockwolfe.results.status import Status
-from blockwolfe.running.progress import FoldLine, shown
+from blockwolfe.running.progress import ChoiceLine, shown
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
 __all__ = ["StructuredSVMCV"]
 
+# The gap of folds, where none is asked for: a choice needs no more.
+FOLD_TOL = 0.03
+# How many times the default strength, and which part of it, the ends of a grid are.
+GRID_ENDS = 20.0
+# Lambdas of paths that are scored, where no number is asked for.
+PATH_LAMS = 30
+
 
 class StructuredSVMCV(StructuredSVM):
     """A structured SVM that chooses its own lambda on held-out folds, then trains on everything.
 
-    Every fold solves the whole path once, to a certified gap of `eps` at every lambda, and is
-    scored at `n_lams` values of lambda; the lambda of the best mean score is used.
+    Lambdas are searched coarse to fine. It begins at four times the default strength, and goes down
+    by factors of four until held-out scores are past their best (worse by more than a standard
+    error, or twice); up instead where the first was the best. Then it tries the lambdas by a
+    factor of two around the best. Each fold's problem is made once, and a smaller lambda begins
+    where the larger one ended.
 
     Parameters
     ----------
     task : what is predicted, as for `StructuredSVM`.
-    lams : a list of lambdas to solve for instead of the path.
-    n_lams : how many lambdas of the paths are scored, evenly spaced in log(lambda).
-    lam_min, lam_max : the range of lambdas; by default from the first breakpoint of the path down
-        to 1/(10 n).
-    eps : the gap at every lambda of the folds' paths (or grids).
+    lams : a list of lambdas, all of which are scored instead of a search.
+    n_lams : score so many lambdas, evenly spaced in log(lambda), instead of a search.
+    lam_min, lam_max : the range of lambdas. A search begins at `lam_max` where it is given, and
+        else finds its own range. Of `n_lams` the range is by default 20 times to 1/20 of the
+        default strength (100/n to 0.25/n for sequences); of paths from their first breakpoint
+        down to 1/(10 n).
+    eps : solve the whole path of every fold, to this certified gap at every lambda, and score
+        `n_lams` (30) values of lambda on it. With `lams`, the gap of every lambda. None is a
+        search, or a list, to a gap of 0.03. All in the units of `tol`.
     cv : number of folds, drawn at random; a splitter of scikit-learn; or (train, test) index pairs.
     scoring : what folds are scored by, the larger the better: one of
         `blockwolfe.metrics.scorer_names()` such as "chunk_f1", or a function of
-        (estimator, X, y), which sees no sample weights. None is 1 - mean task loss.
+        (estimator, X, y), which sees no sample weights. None is the measure of the task, from 0 to
+        1, as in `StructuredSVM.score`.
     one_standard_error : take the largest lambda whose score is within one standard error of the
         best: a simpler model that is as good within the error.
     n_jobs : folds solved at the same time, and cores for the final fit.
@@ -63,27 +78,26 @@ class StructuredSVMCV(StructuredSVM):
 
     >>> import blockwolfe as bw
     >>> digits = bw.datasets.digit_strings(30, length=3)
-    >>> svm = StructuredSVMCV(bw.tasks.Chain(10), cv=2, eps=0.2, tol=0.05, random_state=0)
-    >>> svm = svm.fit(digits.X, digits.Y)
+    >>> svm = StructuredSVMCV(bw.tasks.Chain(10), cv=2, random_state=0).fit(digits.X, digits.Y)
     >>> svm.scores_.shape[0], svm.lam_ in svm.lams_
     (2, True)
     """
 
-    _on_fold: Callable[[int, int], None] | None = None  # called with folds done, and all
+    _on_step: Callable[[str], None] | None = None  # told how far the choice is
 
     def __init__(
         self,
         task: Any = None,
         *,
         lams: Any = None,
-        n_lams: int = 30,
+        n_lams: int | None = None,
         lam_min: float | None = None,
         lam_max: float | None = None,
-        eps: float = 0.1,
-        cv: Any = 5,
+        eps: float | None = None,
+        cv: Any = 3,
         scoring: Any = None,
         one_standard_error: bool = False,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         method: Any = "auto",
         bounds: Any = None,
         max_passes: int | str | None = "auto",
@@ -129,27 +143,22 @@ class StructuredSVMCV(StructuredSVM):
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
-        check_integer("n_lams", self.n_lams, 2)
+        check_integer("n_lams", self.n_lams, 2, or_none=True)
         check_flag("one_standard_error", self.one_standard_error)
-        scoring = None if self.scoring is None else as_scorer(self.scoring)
-        given, outputs = positional(X), positional(y)
-        weight = check_weight(sample_weight, n_examples(given, outputs))
-        folds = self._folds(outputs)
-        _check_fold_weights(folds, weight)
-        problem = Problem(self._task(), given, outputs, weight, self.bounds)
-        self.lams_ = self._lams(problem)
-        plan = _Plan(
-            self._task(), self.bounds, as_method(self.method), self.eps, self.lams is None,
-            self._seed(), scoring,
-        )  # fmt: skip
-        # Compiled oracles run beside each other in threads, others need processes.
-        place = "threads" if problem.blocks.is_compiled else "processes"
-        scores = Parallel(n_jobs=self.n_jobs, prefer=place, return_as="generator")(
-            delayed(_score_fold)(plan, self.lams_, _taken(train, given, outputs, weight),
-                                 _taken(test, given, outputs, weight))
-            for train, test in folds
-        )  # fmt: skip
-        self.scores_ = np.array(list(self._followed(scores, len(folds))))
+        self._scorer()
+        given = (positional(X), positional(y))
+        weight = check_weight(sample_weight, n_examples(*given))
+        folds = self._folds(given[1])
+        check_fold_weights(folds, weight)
+        parts = [
+            tuple((*(taken(v, index) for v in given),
+                   None if sample_weight is None else weight[index]) for index in fold)
+            for fold in folds
+        ]  # fmt: skip
+        problem = Problem(self._task(), *given, sample_weight, self.bounds)
+        with self._told() as tell:
+            found = (self._by_lambda if self._is_stepwise else self._by_path)(problem, parts, tell)
+        self.lams_, self.scores_ = found.lams, found.scores
         chosen = self._choose()
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
@@ -160,15 +169,67 @@ class StructuredSVMCV(StructuredSVM):
                 setattr(self, name, value)
         return self
 
-    def _followed(self, scores: Any, n_folds: int) -> Iterator[list[float]]:
-        """Tell after each fold, in a live line if `verbose`, and to whoever asked."""
-        with shown(lambda: FoldLine(n_folds), self.verbose) as lines:
-            for done, row in enumerate(scores, start=1):
-                for line in lines:
-                    line(done)
-                if self._on_fold is not None:
-                    self._on_fold(done, n_folds)
-                yield row
+    @property
+    def _is_stepwise(self) -> bool:
+        """Whether lambdas are solved one by one, not on a path."""
+        return self.eps is None or self.lams is not None
+
+    def _by_lambda(
+        self, problem: Problem, parts: list[Any], tell: Callable[[str], None]
+    ) -> LambdaScores:
+        """Lambda by lambda, every fold at the same time."""
+        listed = self._listed(problem)
+        where = None if listed else Range.of(self._strength(problem), self.lam_max, self.lam_min)
+        tol = FOLD_TOL if self.eps is None else self.eps
+        # Compiled oracles run beside each other in threads; others are given processes by `solve`.
+        is_compiled = problem.blocks.is_compiled
+        plan = self._plan(tol, None if is_compiled else self.n_jobs)
+        folds = [Fold(plan, train, test) for train, test in parts]
+        pool = Parallel(n_jobs=self.n_jobs if is_compiled else 1, prefer="threads")
+
+        def score(lam: float) -> list[float]:
+            found: list[float] = pool(delayed(fold.score)(lam) for fold in folds)
+            tell(f"lam {lam:.4g}: score {np.mean(found):.4f}")
+            return found
+
+        if where is not None:
+            return search(score, where)
+        return LambdaScores(np.array(listed), np.array([score(lam) for lam in listed]).T)
+
+    def _by_path(
+        self, problem: Problem, parts: list[Any], tell: Callable[[str], None]
+    ) -> LambdaScores:
+        """Fold by fold, each over a whole path."""
+        lams, plan, rows = self._lams_of_path(problem), self._plan(self.eps), []
+        # Compiled oracles run beside each other in threads, others need processes.
+        place = "threads" if problem.blocks.is_compiled else "processes"
+        pool = Parallel(n_jobs=self.n_jobs, prefer=place, return_as="generator")
+        for row in pool(delayed(_path_scores)(plan, lams, *part) for part in parts):
+            rows.append(row)
+            tell(f"{len(rows)} of {len(parts)} folds done")
+        return LambdaScores(lams, np.array(rows))
+
+    def _plan(self, tol: Any, n_jobs: int | None = None) -> FoldPlan:
+        made = (as_method(self.method), tol, self._seed(), self._scorer(), n_jobs)
+        return FoldPlan(self._task(), self.bounds, *made)
+
+    def _scorer(self) -> Any:
+        return None if self.scoring is None else as_scorer(self.scoring)
+
+    @contextmanager
+    def _told(self) -> Iterator[Callable[[str], None]]:
+        """What tells how far the choice is: in a live line if `verbose`, and to whoever asked."""
+        with shown(ChoiceLine, self.verbose) as lines:
+            told: list[Callable[[str], None]] = [
+                *lines,
+                *([] if self._on_step is None else [self._on_step]),
+            ]
+
+            def tell(text: str) -> None:
+                for each in told:
+                    each(text)
+
+            yield tell
 
     def save(self, path: Any) -> None:
         """Write the chosen model to one file, as `StructuredSVM.save` does, and the scores."""
@@ -204,10 +265,18 @@ class StructuredSVMCV(StructuredSVM):
             return int(self.random_state)
         return int(generator(self.random_state).integers(2**31))
 
-    def _lams(self, problem: Problem) -> np.ndarray:
-        """The lambdas to score, from the largest down."""
+    def _listed(self, problem: Problem) -> list[float]:
+        """The lambdas that are all scored, from the largest down; none where they are searched."""
         if self.lams is not None:
-            return np.array(sorted(check_lams(self.lams), reverse=True))
+            return sorted(check_lams(self.lams), reverse=True)
+        if self.n_lams is None:
+            return []
+        ends = Range.of(self._strength(problem), self.lam_max, self.lam_min, GRID_ENDS)
+        return list(map(float, np.geomspace(ends.highest, ends.lowest, self.n_lams)))
+
+    def _lams_of_path(self, problem: Problem) -> np.ndarray:
+        """The lambdas of the paths that are scored, from the largest down."""
+        assert self.eps is not None
         lowest = 0.1 / problem.n_effective if self.lam_min is None else check_lam(self.lam_min)
         highest = self.lam_max
         if highest is None:
@@ -217,11 +286,8 @@ class StructuredSVMCV(StructuredSVM):
                 "w = 0 serves every lambda, because the outputs of largest loss cancel; give "
                 "lam_max, the largest lambda of interest."
             )
-        if not lowest < check_lam(highest):
-            raise OptionError(
-                f"lam_min={lowest:g} is not below the largest lambda of interest, {highest:g}."
-            )
-        return np.geomspace(highest, lowest, self.n_lams)
+        check_range(lowest, check_lam(highest))
+        return np.geomspace(highest, lowest, PATH_LAMS if self.n_lams is None else self.n_lams)
 
     def _choose(self) -> int:
         """The largest lambda of the best mean score, or of one that is as good within its error."""
@@ -241,77 +307,6 @@ class StructuredSVMCV(StructuredSVM):
         return final
 
 
-class _Plan(NamedTuple):
-    """How a fold is solved."""
-
-    task: Any
-    bounds: Any
-    method: Any
-    eps: float
-    is_path: bool
-    seed: int
-    scoring: Any  # a function of (estimator, X, y), or None
-
-
-def _taken(index: np.ndarray, *values: Any) -> tuple[Any, ...]:
-    """The examples of a fold."""
-    return tuple(taken(v, index) for v in values)
-
-
-def _score_fold(plan: _Plan, lams: np.ndarray, train: Any, test: Any) -> list[float]:
-    """The score on `test` of the weights trained on `train`, for every lambda."""
-    problem = Problem(plan.task, train[0], train[1], train[2], plan.bounds)
-    X, y, weight = test
-    coefs = (_path_weights if plan.is_path else _grid_weights)(problem, plan, lams)
-    if plan.scoring is not None:
-        found = (estimator_with(problem.task, w, lam) for w, lam in zip(coefs, lams, strict=True))
-        return [_checked_score(plan.scoring, svm, test) for svm in found]
-    losses = (task_losses(problem.task, y, predict(problem.task, X, w)) for w in coefs)
-    return [float(1.0 - np.average(loss, weights=weight)) for loss in losses]
-
-
-def _checked_score(scoring: Any, svm: StructuredSVM, test: Any) -> float:
-    X, y, weight = test
-    weights = {"sample_weight": weight} if isinstance(scoring, Scorer) else {}
-    score = scoring(svm, X, y, **weights)
-    if not is_real(score) or not np.isfinite(score):
-        raise OptionError(f"scoring returned {score!r}; expected a finite number.")
-    return float(score)
-
-
-def _path_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> Iterator[np.ndarray]:
-    # (an oracle that certifies nothing can still be followed by its estimates)
-    is_exact = problem.blocks.is_exact or problem.blocks.bounds_error
-    path = solve_path(
-        problem, plan.eps, float(lams[-1]), plan.method, exact=is_exact, lam_max=float(lams[0]),
-        random_state=plan.seed,
-    )  # fmt: skip
-    if path.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if path.lam_min > lams[-1]:
-        warnings.warn(
-            f"the path of a fold ended at lam={path.lam_min:.4g} ({path.status}); smaller lambdas "
-            "are scored with its last weights.",
-            NotCertifiedWarning,
-            stacklevel=2,
-        )
-    return (path.coef(min(max(lam, path.lam_min), path.lam_max)) for lam in lams)
-
-
-def _grid_weights(problem: Problem, plan: _Plan, lams: np.ndarray) -> list[np.ndarray]:
-    found = solve_grid(problem, lams, "primal", plan.method, plan.eps, random_state=plan.seed)
-    if any(result is None for result in found):
-        raise KeyboardInterrupt
-    return [result.w for result in found]
-
-
-def _check_fold_weights(folds: Any, weight: np.ndarray) -> None:
-    for k, fold in enumerate(folds):
-        for index, name in zip(fold, ("training", "held-out"), strict=True):
-            if not len(index):
-                raise OptionError(f"cv: the {name} part of fold {k} is empty; leave that fold out.")
-            if not weight[index].sum() > 0.0:
-                raise InputError(
-                    f"sample_weight is zero on the whole {name} part of fold {k}; leave examples "
-                    "of weight zero out, or use fewer folds."
-                )
+def _path_scores(plan: FoldPlan, lams: np.ndarray, train: Any, test: Any) -> list[float]:
+    """Those of one fold, perhaps in a process of its own, where problems do not go."""
+    return Fold(plan, train, test).path_scores(lams)

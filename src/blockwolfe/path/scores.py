@@ -53,6 +53,11 @@ class LambdaScores(NamedTuple):
             return np.zeros(len(self.lams))
         return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(self.n_folds))
 
+    @property
+    def best(self) -> float:
+        """The largest lambda of the best mean score."""
+        return float(self.lams[np.argmax(self.mean)])
+
     def at(self, lam: float) -> float:
         """Mean score of one of the lambdas."""
         return float(self.mean[np.argmin(np.abs(self.lams - lam))])

@@ -1,4 +1,4 @@
-"""Live lines on a terminal: passes of a run, breakpoints of a path, folds of a fit."""
+"""Live lines on a terminal: passes of a run, breakpoints of a path, steps of a choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.progress import (
 
 from blockwolfe.base.words import counted
 
-__all__ = ["FoldLine", "LiveLine", "PassLine", "PathLine", "shown"]
+__all__ = ["ChoiceLine", "LiveLine", "PassLine", "PathLine", "shown"]
 
 Line = TypeVar("Line", bound="LiveLine")
 
@@ -94,11 +94,11 @@ class PathLine(LiveLine):
         )
 
 
-class FoldLine(LiveLine):
-    """Folds of a cross-validation that are done."""
+class ChoiceLine(LiveLine):
+    """How far the choice of lambda is."""
 
-    first_text = "folds"
+    first_text = "choosing lam"
 
-    def __call__(self, done: int) -> None:
-        """A fold has ended."""
-        self.show(self.first_text, done)
+    def __call__(self, text: str) -> None:
+        """A lambda or a fold is done."""
+        self.show(f"{self.first_text}: {text}")

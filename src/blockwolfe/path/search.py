@@ -1,0 +1,128 @@
+"""Which lambdas to score: coarse to fine, from large to small, and no further than it pays.
+
+The search begins above the strength that is the default, where training is quick, and goes down by
+a factor of four for as long as held-out data gains by it. If the first lambda was the best, it goes
+up from there. Two more lambdas, by a factor of two around the best, end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.errors import OptionError
+from blockwolfe.path.scores import LambdaScores
+from blockwolfe.problem.problem import check_lam
+
+__all__ = ["Range", "search"]
+
+FACTOR, FINE = 4.0, 2.0
+# How far from the default strength a search may go, where no end is given.
+FURTHEST = FACTOR**4
+# Lambdas in a row that are worse than the best, after which no smaller one is tried.
+MOST_WORSE = 2
+ROUNDING = 1e-9  # of quotients of lambdas
+
+
+class Range(NamedTuple):
+    """Where lambdas are looked for, and the one to begin with.
+
+    >>> Range.of(0.5, None, 0.01)
+    Range(lowest=0.01, highest=128.0, first=2.0)
+    """
+
+    lowest: float
+    highest: float
+    first: float
+
+    @classmethod
+    def of(cls, default: float, lam_max: Any, lam_min: Any, furthest: float = FURTHEST) -> Range:
+        """From the ends that are given, and the default strength."""
+        lowest = default / furthest if lam_min is None else check_lam(lam_min)
+        highest = default * furthest if lam_max is None else check_lam(lam_max)
+        check_range(lowest, highest)
+        first = FACTOR * default if lam_max is None else highest
+        return cls(lowest, highest, float(np.clip(first, lowest, highest)))
+
+    def holds(self, lam: float) -> bool:
+        """Whether lambda is between the ends."""
+        return self.lowest * (1 - ROUNDING) <= lam <= self.highest * (1 + ROUNDING)
+
+    def down(self) -> Iterator[float]:
+        """From the first lambda to the lowest.
+
+        >>> list(Range(0.5, 10.0, 4.0).down())
+        [4.0, 1.0, 0.5]
+        """
+        lam = self.first
+        while lam > self.lowest * (1 + ROUNDING):
+            yield lam
+            lam /= FACTOR
+        yield self.lowest
+
+    def up(self) -> Iterator[float]:
+        """From the first lambda, without it, to the highest."""
+        lam = self.first * FACTOR
+        while lam < self.highest * (1 - ROUNDING):
+            yield lam
+            lam *= FACTOR
+        if self.first < self.highest:
+            yield self.highest
+
+
+def check_range(lowest: float, highest: float) -> None:
+    """Refuse a range without any lambda in it."""
+    if not lowest < highest:
+        raise OptionError(
+            f"lam_min={lowest:g} is not below the largest lambda of interest, {highest:g}."
+        )
+
+
+def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
+    """Score lambdas of a range, as few as will do; `score(lam)` gives one score for each fold.
+
+    >>> best_at_2 = search(lambda lam: [1.0 - np.log(lam / 2.0) ** 2], Range(0.001, 1000.0, 16.0))
+    >>> best_at_2.lams.tolist()
+    [16.0, 4.0, 2.0, 1.0, 0.5, 0.25]
+    """
+    found: dict[float, np.ndarray] = {}
+    for lam in where.down():
+        found[lam] = np.asarray(score(lam), dtype=np.float64)
+        if is_past(_ordered(found)):
+            break
+    for lam in where.up():
+        if _ordered(found).best != max(found):
+            break
+        found[lam] = np.asarray(score(lam), dtype=np.float64)
+    best = _ordered(found).best
+    for lam in (FINE * best, best / FINE):
+        if where.holds(lam) and lam not in found:
+            found[lam] = np.asarray(score(lam), dtype=np.float64)
+    return _ordered(found)
+
+
+def is_past(scores: LambdaScores) -> bool:
+    """Whether the smallest lambdas are past the best: clearly, or more than one of them.
+
+    Clearly is by more than a standard error of the difference, fold by fold.
+
+    >>> lams = np.array([4.0, 1.0, 0.25])
+    >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.61]])))
+    False
+    >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.52]])))
+    True
+    """
+    best = int(np.argmax(scores.mean))
+    worse = scores.mean[best] > scores.mean[best + 1 :]
+    if worse.size < 1 or not worse[-1]:
+        return False
+    lost = LambdaScores(scores.lams, scores.scores[:, [best]] - scores.scores)
+    return bool(worse.sum() >= MOST_WORSE or lost.mean[-1] > lost.error[-1])
+
+
+def _ordered(found: dict[float, np.ndarray]) -> LambdaScores:
+    """From the largest lambda down."""
+    lams = sorted(found, reverse=True)
+    return LambdaScores(np.array(lams), np.stack([found[lam] for lam in lams], axis=1))
