@@ -180,3 +180,44 @@ def test_ranges_that_are_none(options, message, corpus, inside, tmp_path):
     done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *options)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+# -- early stopping --------------------------------------------------------------------------------
+
+
+def test_training_stops_early(corpus, inside, tmp_path):
+    common = ["train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", "--lam", "1e-5"]
+    options = ["--tol", "1e-9", "--early-stopping", "--n-iter-no-change", "2"]
+    done = inside(*common, *options, "--validation-fraction", "0.3", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["status"], found["certified"]) == ("EARLY_STOPPED", False)
+    shown = inside(*common, *options, "--held-out", corpus / "test.txt")
+    assert shown.returncode == 0
+    assert "EARLY_STOPPED: The loss on held-out data stopped improving." in shown.stdout
+    assert "warning" not in shown.stderr
+
+
+def test_a_choice_without_options_is_a_search(corpus, inside, tmp_path):
+    common = ["train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", "--tol", "0.1"]
+    found = json.loads(inside(*common, "--cv", "2", "--lam-max", "0.5", "--json").stdout)
+    assert max(found["lams"]) == 0.5
+    assert found["lam"] in found["lams"]
+    assert max(found["scores"]) == found["scores"][found["lams"].index(found["lam"])] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--n-iter-no-change", "2"], "--n-iter-no-change has no meaning without --early-stopping"),
+        (["--validation-fraction", "0.2"], "has no meaning without --early-stopping"),
+        (["--early-stopping", "--cv", "2"], "--early-stopping has no meaning with --cv"),
+        (["--early-stopping", "--checkpoint", "c.npz"], "--checkpoint has no meaning with --early"),
+        (["--early-stopping", "--validation-fraction", "1"], "validation_fraction=1.0 must be"),
+        (["--early-stopping", "--n-iter-no-change", "0"], "n_iter_no_change=0 must be"),
+    ],
+)
+def test_bad_options_of_early_stopping(options, message, corpus, inside, tmp_path):
+    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", *options)
+    assert done.returncode == 2
+    assert message in done.stderr

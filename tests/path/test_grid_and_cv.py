@@ -77,7 +77,7 @@ def test_cv_chooses_trains_and_predicts(digits, tmp_path):
     mean = svm.scores_.mean(axis=0)
     assert svm.lam_ == svm.lams_[np.argmax(mean)]
     assert svm.best_score_ == mean.max()
-    assert svm.certificate_.gap <= 0.05
+    assert svm.certificate_.relative_gap <= 0.05
     assert svm.score(digits.X, digits.Y) > 0.9
     svm.save(tmp_path / "model.npz")
     again = bw.load(tmp_path / "model.npz")
@@ -98,7 +98,7 @@ def test_cv_over_a_grid_and_given_splits(digits):
     problem = bw.Problem(
         bw.tasks.Chain(10), [digits.X[i] for i in train], [digits.Y[i] for i in train]
     )
-    results = bw.solve_grid(problem, svm.lams_, "dual", tol=0.05, random_state=0)
+    results = bw.solve_grid(problem, svm.lams_, tol=0.05, random_state=0)
     for k, result in enumerate(results):
         guess = problem.task.predict([digits.X[i] for i in test], result.w)
         right = np.concatenate([digits.Y[i] for i in test]) == np.concatenate(list(guess))

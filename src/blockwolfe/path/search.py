@@ -2,7 +2,8 @@
 
 The search begins above the strength that is the default, where training is quick, and goes down by
 a factor of four for as long as held-out data gains by it. If the first lambda was the best, it goes
-up from there. Two more lambdas, by a factor of two around the best, end it.
+up from there. One more lambda ends it: by a factor of two from the best, towards its better
+neighbour, which is where a parabola through the three has its top.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Range", "search"]
 FACTOR, FINE = 4.0, 2.0
 # How far from the default strength a search may go, where no end is given.
 FURTHEST = FACTOR**4
-# Lambdas in a row that are worse than the best, after which no smaller one is tried.
+# Lambdas in a row that are no better than the best, after which no smaller one is tried.
 MOST_WORSE = 2
 ROUNDING = 1e-9  # of quotients of lambdas
 
@@ -83,9 +84,9 @@ def check_range(lowest: float, highest: float) -> None:
 def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
     """Score lambdas of a range, as few as will do; `score(lam)` gives one score for each fold.
 
-    >>> best_at_2 = search(lambda lam: [1.0 - np.log(lam / 2.0) ** 2], Range(0.001, 1000.0, 16.0))
-    >>> best_at_2.lams.tolist()
-    [16.0, 4.0, 2.0, 1.0, 0.5, 0.25]
+    >>> found = search(lambda lam: [1.0 - np.log(lam) ** 2], Range(0.001, 1000.0, first=16.0))
+    >>> found.lams.tolist()
+    [16.0, 4.0, 2.0, 1.0, 0.25]
     """
     found: dict[float, np.ndarray] = {}
     for lam in where.down():
@@ -96,17 +97,26 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
         if _ordered(found).best != max(found):
             break
         found[lam] = np.asarray(score(lam), dtype=np.float64)
-    best = _ordered(found).best
-    for lam in (FINE * best, best / FINE):
-        if where.holds(lam) and lam not in found:
-            found[lam] = np.asarray(score(lam), dtype=np.float64)
+    finer = _finer(_ordered(found))
+    if finer is not None and where.holds(finer):
+        found[finer] = np.asarray(score(finer), dtype=np.float64)
     return _ordered(found)
 
 
-def is_past(scores: LambdaScores) -> bool:
-    """Whether the smallest lambdas are past the best: clearly, or more than one of them.
+def _finer(scores: LambdaScores) -> float | None:
+    """Between the best lambda and its better neighbour."""
+    best, mean = int(np.argmax(scores.mean)), scores.mean
+    sides = [(-mean[k], k) for k in (best - 1, best + 1) if 0 <= k < len(mean)]
+    if not sides:
+        return None
+    return scores.best * (FINE if min(sides)[1] < best else 1.0 / FINE)
 
-    Clearly is by more than a standard error of the difference, fold by fold.
+
+def is_past(scores: LambdaScores) -> bool:
+    """Whether the smallest lambdas are past the best: clearly worse, or twice no better.
+
+    Clearly is by more than a standard error of the difference, fold by fold. Where all scores are
+    equal the search is still far above the best lambda.
 
     >>> lams = np.array([4.0, 1.0, 0.25])
     >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.61]])))
@@ -115,11 +125,11 @@ def is_past(scores: LambdaScores) -> bool:
     True
     """
     best = int(np.argmax(scores.mean))
-    worse = scores.mean[best] > scores.mean[best + 1 :]
-    if worse.size < 1 or not worse[-1]:
-        return False
+    n_after = len(scores.lams) - 1 - best
     lost = LambdaScores(scores.lams, scores.scores[:, [best]] - scores.scores)
-    return bool(worse.sum() >= MOST_WORSE or lost.mean[-1] > lost.error[-1])
+    if n_after == 0 or not lost.mean.any():
+        return False
+    return bool(n_after >= MOST_WORSE or lost.mean[-1] > lost.error[-1])
 
 
 def _ordered(found: dict[float, np.ndarray]) -> LambdaScores:
