@@ -44,8 +44,8 @@ class StructuredSVMCV(StructuredSVM):
     Lambdas are searched coarse to fine. It begins at four times the default strength, and goes down
     by factors of four until held-out scores are past their best (worse by more than a standard
     error, or twice no better); up instead where the first was the best. Then it tries one more, by
-    a factor of two from the best, towards its better neighbour. Each fold's problem is made once, and a smaller lambda begins
-    where the larger one ended.
+    a factor of two from the best, towards its better neighbour. Each fold's problem is made once,
+    and a smaller lambda begins where the larger one ended.
 
     Parameters
     ----------
