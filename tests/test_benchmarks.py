@@ -54,6 +54,13 @@ def test_message_passing_misses_little():
     assert number(row["toulbar2 ms"]) > 0
 
 
+def test_longer_runs_of_letters_tell_more(data_home):
+    arguments = ["--sets", "ocr-small", "--passes", 3, "--data-home", data_home]
+    first, second = table_of("chain_orders.py", *arguments)
+    assert (first["order"], second["order"]) == ("1", "2")
+    assert number(second["on test"]) < number(first["on test"])
+
+
 TABLES = {
     "ocr_small_table.py": (["--methods", "bcfw+gap", "auto", "--lam", 0.01], "method"),
     "large_table.py": (["--sets", "ocr", "--methods", "bcfw", "--no-crfsuite"], "lam"),

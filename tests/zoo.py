@@ -156,6 +156,7 @@ PROBLEMS = {
     "chain-bare": lambda: bw.Problem(
         _chain(transition=False, first=False, last=False, bias=False), *chain_data()
     ),
+    "chain-second-order": lambda: bw.Problem(_chain(order=2), *masked_chain_data()),
     "chain-unnormalised": lambda: bw.Problem(
         _chain(task_loss=bw.tasks.Hamming(normalize=False, class_weight={0: 2.0})), *chain_data()
     ),

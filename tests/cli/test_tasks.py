@@ -80,6 +80,24 @@ def test_from_file_to_measures(task, tmp_path, inside):
     assert json.loads(done.stdout)["task"] == task
 
 
+@pytest.mark.parametrize("orders", ["true", "[2]"])
+def test_chains_of_order_two(orders, tmp_path, inside):
+    train, model = tmp_path / "a.txt", tmp_path / "model.npz"
+    sentences = (["the D", "cat N", "sat V"], ["a D", "dog N"], ["the D", "dog N", "ran V"])
+    train.write_text("\n\n".join("\n".join(lines) for lines in sentences) + "\n")
+    options = ["--set", "order=2", "--set", f"transition={orders}"]
+    done = inside("train", "chain", train, "-o", model, *TRAIN, *options, "-q")
+    assert done.returncode == 0, done.stderr
+    described = json.loads(inside("inspect", model, "--json", "--top", "500").stdout)
+    assert "order=2" in described["options"]
+    assert any(weight["name"] == "D → N → V" for weight in described["weights"])
+    assert (described["transitions"] is None) == (orders == "[2]")
+    assert inside("evaluate", model, train, "--json").returncode == 0
+    refused = inside("train", "chain", train, "-o", model, "--set", "order=two")
+    assert refused.returncode == 2
+    assert "order='two' must be an integer >= 1" in refused.stderr
+
+
 def test_predicted_graphs_are_graphs_with_labels(tmp_path, inside):
     train, raw, model = tmp_path / "a.jsonl", tmp_path / "raw.jsonl", tmp_path / "model.npz"
     train.write_text(graph_lines())

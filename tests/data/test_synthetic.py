@@ -117,6 +117,18 @@ class TestSyntheticChains:
         model = LogisticRegression().fit(np.eye(5)[before], now)
         assert model.score(np.eye(5)[before], now) > most_common + 0.05
 
+    def test_of_order_two_a_label_depends_on_the_two_before_it(self):
+        """More than on the one before it; and of order 1 it does not."""
+        told = {}
+        for order in (1, 2):
+            Y = synthetic_chains(400, order=order).Y
+            now = np.concatenate([y[2:] for y in Y])
+            before = np.concatenate([5 * y[:-2] + y[1:-1] for y in Y])
+            inputs = np.eye(5)[before % 5], np.eye(25)[before]
+            scores = [LogisticRegression().fit(x, now).score(x, now) for x in inputs]
+            told[order] = scores[1] - scores[0]
+        assert told[2] > 0.08 > 0.02 > told[1]
+
     def test_sparse(self):
         chains = synthetic_chains(100, sparse=True)
         assert all(isinstance(x, sp.csr_array) for x in chains.X)
@@ -138,6 +150,8 @@ class TestSyntheticChains:
         [
             ({"n_sequences": 0}, "n_sequences=0 must be an integer >= 1"),
             ({"n_labels": True}, "n_labels=True must be an integer >= 1"),
+            ({"order": 0}, "order=0 must be an integer >= 1"),
+            ({"order": 10**9}, "order=1000000000 must be at most 8"),
             ({"n_features": "4"}, "n_features='4' must be an integer >= 1"),
             ({"noise": -0.1}, "noise=-0.1 must be a number >= 0"),
             ({"noise": np.nan}, "noise=nan must be a number >= 0"),

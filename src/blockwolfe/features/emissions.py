@@ -2,14 +2,18 @@
 
 The layout of `w`, all blocks row-major and each optional one switchable:
 
-    emission (n_features x K) | bias (K) | first (K) | last (K) | transition (K x K)
+    emission (n_features x K) | bias (K) | first (K) | last (K) | transition (K x K) | ...
+
+Transitions of order j, runs of j + 1 labels, have a table of K^(j+1) weights; the tables lie one
+after another at the end, the lowest order first.
 
 Parts of a sequence of T positions over K labels are numbered
 
     t * K + k               "position t has label k"
     T * K + j * K + k       "label j is followed by label k", counted over positions
 
-so a block's emission, bias, first and last features meet in one Gram matrix over
+and so on for longer runs, in the order of their weights: the part T * K + p always has the weight
+transition + p. So a block's emission, bias, first and last features meet in one Gram matrix over
 positions: |F delta|^2 = sum_{s,t} G[s, t] <delta_s, delta_t> + |delta_transition|^2.
 The Gram matrix is kept while it is no larger than a few times the block's own
 features; for longer sequences F delta is formed in a buffer instead.
@@ -17,6 +21,7 @@ features; for longer sequences F delta is formed in a buffer instead.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +33,11 @@ GRAM_PER_VALUE = 4
 
 
 class Layout(NamedTuple):
-    """Where each group of weights begins in `w`; -1 for a group that is switched off."""
+    """Where each group of weights begins in `w`; -1 for a group that is switched off.
+
+    `transition` is where the tables of transitions begin, `size` where they end, and bit j - 1 of
+    `orders` says whether order j has one.
+    """
 
     n_features: int
     n_labels: int
@@ -37,6 +46,7 @@ class Layout(NamedTuple):
     last: int
     transition: int
     size: int
+    orders: int
 
     @classmethod
     def of(
@@ -47,26 +57,47 @@ class Layout(NamedTuple):
         bias: bool,
         first: bool,
         last: bool,
-        transition: bool,
+        transition: Collection[int] = (),
     ) -> Layout:
-        """Lay out the switched-on groups one after another."""
+        """Lay out the switched-on groups one after another; `transition` are orders."""
         end = n_features * n_labels
-        groups = {"bias": bias, "first": first, "last": last, "transition": transition}
         begin = {}
-        for name, is_on in groups.items():
+        for name, is_on in {"bias": bias, "first": first, "last": last}.items():
             begin[name] = end if is_on else -1
-            size = n_labels**2 if name == "transition" else n_labels
-            end += size if is_on else 0
-        return cls(n_features, n_labels, size=end, **begin)
+            end += n_labels if is_on else 0
+        begin["transition"] = end if transition else -1
+        size = end + sum(n_labels ** (j + 1) for j in transition)
+        orders = sum(1 << (j - 1) for j in transition)
+        return cls(n_features, n_labels, size=size, orders=orders, **begin)
+
+    @property
+    def order(self) -> int:
+        """The highest order of transitions; 0 without any."""
+        return self.orders.bit_length()
+
+    @property
+    def n_transitions(self) -> int:
+        """Weights of transitions of all orders."""
+        return self.size - self.transition if self.orders else 0
+
+    def tables(self) -> dict[int, slice]:
+        """Where the weights of transitions of each order lie."""
+        found, begin = {}, self.transition
+        for j in range(1, self.order + 1):
+            if self.orders >> (j - 1) & 1:
+                found[j] = slice(begin, begin + self.n_labels ** (j + 1))
+                begin = found[j].stop
+        return found
 
     def groups(self) -> dict[str, slice]:
         """The groups that are switched on, by name."""
         found = {"emission": slice(0, self.n_features * self.n_labels)}
-        for name in ("bias", "first", "last", "transition"):
+        for name in ("bias", "first", "last"):
             begin = getattr(self, name)
-            size = self.n_labels**2 if name == "transition" else self.n_labels
             if begin >= 0:
-                found[name] = slice(begin, begin + size)
+                found[name] = slice(begin, begin + self.n_labels)
+        for j, place in self.tables().items():
+            found["transition" if j == 1 else f"transition_{j}"] = place
         return found
 
 

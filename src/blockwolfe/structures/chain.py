@@ -35,21 +35,34 @@ def max_plus(before: Any, transition: Any, now: Any, n_labels: int) -> None:
         now[k] = before[0] + transition[0, k]
     j = 1
     while j + 4 <= n_labels:
-        p0, p1, p2, p3 = before[j], before[j + 1], before[j + 2], before[j + 3]
-        r0, r1, r2, r3 = transition[j], transition[j + 1], transition[j + 2], transition[j + 3]
-        for k in range(n_labels):
-            a, b, c, d = p0 + r0[k], p1 + r1[k], p2 + r2[k], p3 + r3[k]
-            a = a if a > b else b
-            c = c if c > d else d
-            a = a if a > c else c
-            now[k] = a if a > now[k] else now[k]
+        prefixes = before[j], before[j + 1], before[j + 2], before[j + 3]
+        rows = transition[j], transition[j + 1], transition[j + 2], transition[j + 3]
+        raise_by_four(prefixes, rows, now, n_labels)
         j += 4
     while j < n_labels:
-        prefix, row = before[j], transition[j]
-        for k in range(n_labels):
-            a = prefix + row[k]
-            now[k] = a if a > now[k] else now[k]
+        raise_by_one(before[j], transition[j], now, n_labels)
         j += 1
+
+
+@jit(inline="always")
+def raise_by_four(prefixes: Any, rows: Any, now: Any, n_labels: int) -> None:
+    """now[k] = the largest of now[k] and the four prefixes[i] + rows[i][k]."""
+    p0, p1, p2, p3 = prefixes
+    r0, r1, r2, r3 = rows
+    for k in range(n_labels):
+        a, b, c, d = p0 + r0[k], p1 + r1[k], p2 + r2[k], p3 + r3[k]
+        a = a if a > b else b
+        c = c if c > d else d
+        a = a if a > c else c
+        now[k] = a if a > now[k] else now[k]
+
+
+@jit(inline="always")
+def raise_by_one(prefix: float, row: Any, now: Any, n_labels: int) -> None:
+    """now[k] = the larger of now[k] and prefix + row[k]."""
+    for k in range(n_labels):
+        a = prefix + row[k]
+        now[k] = a if a > now[k] else now[k]
 
 
 @jit
@@ -96,9 +109,7 @@ def maximize(unary: Any, transition: Any, allowed: Any = None) -> np.ndarray:
     >>> maximize(np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
     array([0, 0])
     """
-    unary = check_scores(unary, "unary", ("n_positions", "n_labels"), is_finite=False).copy()
-    if not unary.size:
-        raise InputError(f"unary has shape {unary.shape}; expected a position and a label.")
+    unary = checked_unary(unary, allowed)
     n_labels = unary.shape[1]
     transition = check_scores(transition, "transition", ("n_labels", "n_labels"), is_finite=False)
     if transition.shape != (n_labels, n_labels):
@@ -106,14 +117,22 @@ def maximize(unary: Any, transition: Any, allowed: Any = None) -> np.ndarray:
             f"transition has shape {transition.shape}; expected ({n_labels}, {n_labels}), a row "
             "and a column per label of unary."
         )
+    labels = np.empty(len(unary), dtype=np.int64)
+    maximize_into(unary, transition, np.empty_like(unary), labels)
+    return labels
+
+
+def checked_unary(unary: Any, allowed: Any) -> np.ndarray:
+    """A copy of the scores of positions, with those that are not allowed at `FORBIDDEN`."""
+    unary = check_scores(unary, "unary", ("n_positions", "n_labels"), is_finite=False).copy()
+    if not unary.size:
+        raise InputError(f"unary has shape {unary.shape}; expected a position and a label.")
     if allowed is not None:
         mask = np.asarray(allowed, dtype=bool)
         if mask.shape != unary.shape:
             raise InputError(f"allowed has shape {mask.shape}; expected {unary.shape}, as unary.")
         unary[~mask] = FORBIDDEN
-    labels = np.empty(len(unary), dtype=np.int64)
-    maximize_into(unary, transition, np.empty_like(unary), labels)
-    return labels
+    return unary
 
 
 def score(unary: Any, transition: Any, labels: Any) -> float:

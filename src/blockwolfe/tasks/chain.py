@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_integer, is_integer
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Reader
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
@@ -26,6 +27,8 @@ from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Chain"]
 
+MOST_ORDER = 30  # (two labels have more runs of 32 than parts may be numbered)
+
 
 class Chain(SequenceTask):
     """Label sequences: emission, transition, label bias, first and last bias, each switchable.
@@ -40,6 +43,11 @@ class Chain(SequenceTask):
     labels : the label set itself, in the order wanted.
     task_loss : "hamming", a cost matrix, or a `Hamming` / `CostMatrix` object.
     emission, transition, bias, first, last : which groups of weights the model has.
+    order : how many labels before it the score of a label may depend on. Order 1 has a weight for
+        every pair of neighbouring labels, order 2 also for every three in a row, and so on:
+        K^(order+1) weights for K labels, and as many steps of the decoder at every position.
+    transition : True for weights of every order up to `order`, False for none, or a list of the
+        orders that have weights: ``order=2, transition=[2]`` leaves out the pairs.
     min_count : for token dicts, how often a feature must occur in training to be kept.
 
     >>> import blockwolfe as bw
@@ -47,6 +55,16 @@ class Chain(SequenceTask):
     >>> svm = bw.StructuredSVM(Chain(), lam=0.1, tol=0.01).fit(X, [["D", "N"], ["N"]])
     >>> [list(map(str, y)) for y in svm.predict([[{"w": "the"}, {"w": "dog"}]])]
     [['D', 'N']]
+
+    The label three in a row end with may depend on the first of them:
+
+    >>> Y = [[0, 0, 1], [1, 0, 0]] * 5
+    >>> X = [[[1.0, 0.0] if y[0] else [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]] for y in Y]
+    >>> svm = bw.StructuredSVM(Chain(order=2), lam=0.01, tol=0.01, random_state=0).fit(X, Y)
+    >>> [y.tolist() for y in svm.predict(X[:2])]
+    [[0, 0, 1], [1, 0, 0]]
+    >>> list(svm.task_.groups)
+    ['emission', 'bias', 'first', 'last', 'transition', 'transition_2']
     """
 
     def __init__(
@@ -55,8 +73,9 @@ class Chain(SequenceTask):
         *,
         labels: Any = None,
         task_loss: Any = "hamming",
+        order: int = 1,
         emission: bool = True,
-        transition: bool = True,
+        transition: Any = True,
         bias: bool = True,
         first: bool = True,
         last: bool = True,
@@ -65,6 +84,7 @@ class Chain(SequenceTask):
         self.n_labels = n_labels
         self.labels = labels
         self.task_loss = task_loss
+        self.order = order
         self.emission = emission
         self.transition = transition
         self.bias = bias
@@ -127,11 +147,23 @@ class Chain(SequenceTask):
         mask = allowed if len(allowed) else np.ones((length, len(self.classes_)), dtype=bool)
         return self.classes_[[rng.choice(np.flatnonzero(row)) for row in mask]]
 
-    def _groups(self) -> dict[str, bool]:
-        return {name: getattr(self, name) for name in ("bias", "first", "last", "transition")}
+    def _groups(self) -> dict[str, Any]:
+        flags = {name: getattr(self, name) for name in ("bias", "first", "last")}
+        return flags | {"transition": self._orders()}
+
+    def _orders(self) -> list[int]:
+        """The orders that have weights, the lowest first."""
+        if isinstance(self.transition, (list, tuple)):
+            return sorted(int(order) for order in self.transition)
+        return list(range(1, int(self.order) + 1)) if self.transition else []
 
     def _check_options(self) -> None:
-        check_flags(self, "emission", "bias", "first", "last", "transition")
+        check_flags(self, "emission", "bias", "first", "last")
+        check_integer("order", self.order, 1)
+        if self.order > MOST_ORDER:
+            raise OptionError(f"order={self.order!r} must be at most {MOST_ORDER}.")
+        if not isinstance(self.transition, (bool, np.bool_)):
+            _check_orders(self.transition, self.order)
 
     def _checked_loss(self) -> Loss:
         loss = as_loss(self.task_loss)
@@ -141,6 +173,21 @@ class Chain(SequenceTask):
                 "cannot maximise it; use 'hamming' (optionally Hamming(normalize=False))."
             )
         return loss
+
+
+def _check_orders(transition: Any, order: int) -> None:
+    is_list = isinstance(transition, (list, tuple)) and all(map(is_integer, transition))
+    if not is_list or len(set(transition)) < len(transition):
+        raise OptionError(
+            f"transition={transition!r} must be True, False, or a list of different orders such "
+            "as [1, 2]."
+        )
+    for found in transition:
+        if not 1 <= found <= order:
+            raise OptionError(
+                f"transition={transition!r} has the order {found}; expected 1 to {order}, as "
+                f"order={order}. Raise order, or leave it out."
+            )
 
 
 def _bare_positions(features: list[Any]) -> Tokens:

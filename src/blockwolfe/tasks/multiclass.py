@@ -97,8 +97,8 @@ class Multiclass(SequenceTask):
         """Every label."""
         yield from self.classes_
 
-    def _groups(self) -> dict[str, bool]:
-        return {"bias": bool(self.bias), "first": False, "last": False, "transition": False}
+    def _groups(self) -> dict[str, Any]:
+        return {"bias": bool(self.bias), "first": False, "last": False}
 
     def _check_options(self) -> None:
         check_flags(self, "bias")

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
-from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace
+from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
@@ -24,6 +25,8 @@ from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
 from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
 
 __all__ = ["SequenceTask"]
+
+MOST_PARTS = int(np.iinfo(np.int32).max)  # (their numbers have 32 bits)
 
 
 @jit
@@ -38,22 +41,18 @@ def _decode_all(data: SequenceData, w: Any, theta: Any, scratch: SequenceScratch
             out[begin + t] = scratch.path[t]
 
 
+@jit
+def _unpack_all(data: SequenceData, start: Any, part: Any) -> None:
+    for i in range(start.shape[0] - 1):
+        begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
+        own = part[start[i] : start[i + 1]]
+        sequence_functions.unpack(data, i, data.labels[begin:end], end - begin, own)
+
+
 def _true_corners(data: SequenceData) -> Corners:
-    """`sequence_functions.unpack` for all true outputs at once."""
-    offset, n_labels = data.tokens.offset, data.layout.n_labels
-    has_transition = data.layout.transition >= 0
-    length = np.diff(offset)
-    size = 2 * length - 1 if has_transition else length
-    start = offsets(size)
-    block = np.repeat(np.arange(len(length)), length)
-    t = np.arange(offset[-1]) - offset[block]
+    start = offsets(_part_sizes(data.layout, np.diff(data.tokens.offset)))
     part = np.zeros(start[-1], dtype=np.int32)
-    part[start[block] + t] = t * n_labels + data.labels
-    if has_transition:
-        has_next = t + 1 < length[block]
-        before, after = data.labels[has_next], data.labels[1:][has_next[:-1]]
-        at = (start[block] + length[block] + t)[has_next]
-        part[at] = (length[block][has_next] + before) * n_labels + after
+    _unpack_all(data, start, part)
     return Corners(start, part, np.ones(start[-1]))
 
 
@@ -88,7 +87,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Labels end to end, as the outputs that users expect."""
         raise NotImplementedError
 
-    def _groups(self) -> dict[str, bool]:
+    def _groups(self) -> dict[str, Any]:
         """Which groups of weights exist (see `Layout`)."""
         raise NotImplementedError
 
@@ -114,6 +113,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
         if not self.layout_.size:
             raise OptionError("the model has no weights: every group is off or has no feature.")
+        _check_room(self.layout_, tokens)
         self.cost_ = self.loss_.compact_cost(self.classes_, codes)
         return self
 
@@ -130,7 +130,11 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """As in the base class, and the layout."""
         plain, arrays = super().packed()
-        return plain | {"layout_": list(self.layout_)}, arrays
+        return plain | {"layout_": self._filed_layout()}, arrays
+
+    def _filed_layout(self) -> list[int]:
+        """As it is in files: without the orders, which are an option."""
+        return [number for name, number in self.layout_._asdict().items() if name != "orders"]
 
     def __getstate__(self) -> Any:
         """Without what `fit` has read for `compiled`."""
@@ -144,10 +148,10 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         n_labels = len(read.labels("classes_"))
         n_costs = read.array("cost_", np.float64, (n_labels, None), least=0.0).shape[1]
         check_rows(n_costs in (1, n_labels), "cost_ has neither one column nor one for each label")
-        found = Layout(*read.integers("layout_", len(Layout._fields)))
-        self.layout_ = Layout.of(max(0, found.n_features), n_labels, **self._groups())
-        if self.layout_ != found:
-            raise Misfit(f"layout_ is {found}; expected {self.layout_} by the options.")
+        found = read.integers("layout_", len(Layout._fields) - 1)
+        self.layout_ = Layout.of(max(0, found[0]), n_labels, **self._groups())
+        if self._filed_layout() != found:
+            raise Misfit(f"layout_ is {found}; expected {self._filed_layout()} by the options.")
         self.n_features_in_ = self.layout_.n_features
         self.loss_ = as_loss(self.task_loss)
 
@@ -172,18 +176,18 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """The training set for the compiled loop."""
         data = self._data(X, Y)
         truth = _true_corners(data)
-        length, n_labels = np.diff(data.tokens.offset), data.layout.n_labels
+        length = np.diff(data.tokens.offset)
         return TaskBlocks(
             features=sequence_functions.FEATURES,
             oracles=sequence_functions.ORACLES,
             data=data,
             make_scratch=functools.partial(_make_scratch, data, is_training=True),
             n_features=data.layout.size,
-            n_parts=_n_parts(data),
+            n_parts=_n_parts(data.layout, data.tokens),
             corner_size=length,
             part_size=np.diff(truth.start),  # every output has as many parts as the true one
-            part_count=length * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0),
-            n_codes=n_labels,
+            part_count=length * data.layout.n_labels + data.layout.n_transitions,
+            n_codes=data.layout.n_labels,
             truth=truth,
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
             is_coded=True,
@@ -233,24 +237,30 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     def predict(self, X: Any, w: np.ndarray) -> Any:
         """Best outputs for all of X at w."""
         w, data = checked_w(w, self.n_features), self._data(X)
+        _check_room(data.layout, data.tokens)
         codes = np.zeros(len(data.labels), dtype=np.int64)
-        scratch = _make_scratch(data, is_training=False)
-        _decode_all(data, w, np.zeros(_n_parts(data)), scratch, codes)
+        theta = np.zeros(_n_parts(data.layout, data.tokens))
+        _decode_all(data, w, theta, _make_scratch(data, is_training=False), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
-    def spaces(self, X: Any, w: np.ndarray) -> list[ChainSpace | ChoiceSpace]:
+    def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
         """The label sequences of each x, with their scores at w."""
         w, data = checked_w(w, self.n_features), self._data(X)
-        n_labels, begin = data.layout.n_labels, data.layout.transition
+        n_labels = data.layout.n_labels
         unary = np.zeros((len(data.labels), n_labels))
         sequence_functions.score_all(data, w, unary.reshape(-1))
         if len(data.allowed):
             unary[~data.allowed] = -np.inf
         each = np.split(unary, data.tokens.offset[1:-1])
-        if begin < 0:
+        tables = {
+            order: w[place].reshape((n_labels,) * (order + 1))
+            for order, place in data.layout.tables().items()
+        }
+        if not tables:
             return [ChoiceSpace(scores) for scores in each]
-        transition = w[begin:].reshape(n_labels, n_labels)  # (the last group of weights)
-        return [ChainSpace(scores, transition) for scores in each]
+        if list(tables) == [1]:
+            return [ChainSpace(scores, tables[1]) for scores in each]
+        return [HigherChainSpace(scores, tables) for scores in each]
 
     def _named(self, choices: np.ndarray, space: Any) -> Any:
         return self._outputs(self.classes_[choices], np.array([0, len(choices)]))[0]
@@ -276,11 +286,9 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y)."""
         data = self._data(self._single(x), [y])
-        part = np.zeros(2 * len(data.labels), dtype=np.int32)
-        code = data.labels.astype(np.int32)
-        size = sequence_functions.unpack(data, 0, code, len(code), part)
+        part = _true_corners(data).part
         phi = np.zeros(self.layout_.size)
-        sequence_functions.add(data, 0, part, np.ones(size), size, 1.0, phi)
+        sequence_functions.add(data, 0, part, np.ones(len(part)), len(part), 1.0, phi)
         return phi
 
     def loss(self, y: Any, y_hat: Any) -> float:
@@ -294,37 +302,56 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """Best output for L(y, .) + <w, phi(x, .)>."""
         w, data = checked_w(w, self.n_features), self._data(self._single(x), [y])
-        theta, scratch = np.zeros(_n_parts(data)), _make_scratch(data, is_training=False)
+        theta = np.zeros(_n_parts(data.layout, data.tokens))
+        scratch = _make_scratch(data, is_training=False)
         code = np.zeros(len(data.labels), dtype=np.int32)
         sequence_functions.score(data, 0, w, theta)
         sequence_functions.maximize(data, 0, theta, scratch, code, np.zeros(0))
         return self._outputs(self.classes_[code], data.tokens.offset)[0]
 
 
-def _n_parts(data: SequenceData) -> int:
+def _part_sizes(layout: Layout, length: np.ndarray) -> np.ndarray:
+    """Parts of an output: its positions, and as many runs of labels of each order as there are."""
+    runs = [np.maximum(length - order, 0) for order in layout.tables()]
+    return np.asarray(sum(runs, start=length))
+
+
+def _n_parts(layout: Layout, tokens: Tokens) -> int:
     """Parts of the longest sequence."""
-    n_labels = data.layout.n_labels
-    longest = int(np.diff(data.tokens.offset).max())
-    return longest * n_labels + (n_labels**2 if data.layout.transition >= 0 else 0)
+    return int(np.diff(tokens.offset).max()) * layout.n_labels + layout.n_transitions
 
 
 def _n_steps(data: SequenceData) -> float:
-    """Of a mean oracle call: a product per feature and label, a sum per pair of labels."""
+    """Of a mean oracle call: a product per feature and label, a sum per run of labels."""
     n_labels, n_positions = data.layout.n_labels, len(data.labels)
-    n_pairs = n_positions * (n_labels if data.layout.transition >= 0 else 1)
-    return n_labels * (len(data.tokens.values) + n_pairs) / (len(data.tokens.offset) - 1)
+    n_runs = n_positions * n_labels**data.layout.order
+    return n_labels * (len(data.tokens.values) + n_runs) / (len(data.tokens.offset) - 1)
+
+
+def _check_room(layout: Layout, tokens: Tokens) -> None:
+    """Refuse tables of transitions that are too large, before they are made."""
+    n_parts, longest = _n_parts(layout, tokens), int(np.diff(tokens.offset).max())
+    what = f"a chain of order {layout.order} with {layout.n_labels} labels"
+    remedy = "Use a smaller order, or fewer labels."
+    if n_parts > MOST_PARTS:
+        raise OptionError(
+            f"{what} has {n_parts:,} scores of positions and runs of labels; expected at most "
+            f"{MOST_PARTS:,}. {remedy}"
+        )
+    check_memory(8.0 * (n_parts + longest * layout.n_labels**layout.order), what, remedy)
 
 
 def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
     """For one thread; lengths of directions are asked for in training alone."""
-    shape = (int(np.diff(data.tokens.offset).max()), data.layout.n_labels)
+    longest, layout = int(np.diff(data.tokens.offset).max()), data.layout
+    shape = (longest, layout.n_labels)
     needs_buffer = is_training and bool((data.gram_start < 0).any())
     return SequenceScratch(
         augmented=np.zeros(shape),
-        best=np.zeros(shape),
-        path=np.zeros(shape[0], dtype=np.int64),
+        best=np.zeros((longest, layout.n_labels ** max(layout.order, 1))),
+        path=np.zeros(longest, dtype=np.int64),
         grid=np.zeros(shape),
-        buffer=np.zeros(data.layout.size if needs_buffer else 0),
+        buffer=np.zeros(layout.size if needs_buffer else 0),
     )
 
 

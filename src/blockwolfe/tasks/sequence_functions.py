@@ -2,7 +2,7 @@
 
 Scores of the parts of a sequence of T positions (see `emissions` for their numbers):
 
-    theta = position scores (T x K) | transition scores (K x K, where the model has them)
+    theta = position scores (T x K) | transition scores (K x K, K x K x K, ... where there are)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, Tokens
-from blockwolfe.structures import chain, choice
+from blockwolfe.structures import chain, choice, higher_chain
 from blockwolfe.tasks.base import Features, Oracles
 
 # Directions of at most so many parts are measured pair by pair.
@@ -38,7 +38,7 @@ class SequenceScratch(NamedTuple):
     """What one thread needs."""
 
     augmented: np.ndarray  # (longest, K): position scores plus costs
-    best: np.ndarray  # (longest, K): Viterbi prefixes
+    best: np.ndarray  # (longest, K^order): Viterbi prefixes
     path: np.ndarray  # (longest,): the label sequence found
     grid: np.ndarray  # (longest, K): a direction laid out by position; zero at rest
     buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
@@ -50,11 +50,11 @@ def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
     layout = data.layout
     emissions.score_positions(data.tokens, layout, i, w, theta)
     if layout.transition >= 0:
-        n_labels = layout.n_labels
-        n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * n_labels
-        copy = theta[n_unary : n_unary + n_labels * n_labels]
-        weights = w[layout.transition : layout.transition + n_labels * n_labels]
-        for p in range(n_labels * n_labels):
+        n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * layout.n_labels
+        n_pairwise = layout.size - layout.transition
+        copy = theta[n_unary : n_unary + n_pairwise]
+        weights = w[layout.transition : layout.size]
+        for p in range(n_pairwise):
             copy[p] = weights[p]
 
 
@@ -77,8 +77,11 @@ def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path
         for k in range(n_labels):
             if not allowed[t, k]:
                 unary[t, k] = chain.FORBIDDEN
-    if layout.transition >= 0:
-        n_unary = n_positions * n_labels
+    n_unary = n_positions * n_labels
+    if layout.orders > 1:
+        tables = theta[n_unary : n_unary + layout.size - layout.transition]
+        higher_chain.maximize_into(unary, tables, layout.orders, best, path)
+    elif layout.orders == 1:
         pairwise = theta[n_unary : n_unary + n_labels * n_labels].reshape(n_labels, n_labels)
         chain.maximize_into(unary, pairwise, best, path)
     else:
@@ -127,10 +130,31 @@ def unpack(data: SequenceData, i: int, code: Any, size: int, part: Any) -> int:
     n_labels, found = data.layout.n_labels, size
     for t in range(size):
         part[t] = t * n_labels + code[t]
-    if data.layout.transition >= 0:
+    if data.layout.orders & 1:
         for t in range(size - 1):
             part[found] = (size + code[t]) * n_labels + code[t + 1]
             found += 1
+    if data.layout.orders > 1:
+        found = _unpack_runs(n_labels, data.layout.orders, code, size, part, found)
+    return found
+
+
+@jit
+def _unpack_runs(n_labels: int, orders: int, code: Any, size: int, part: Any, found: int) -> int:
+    """The transitions of order 2 and higher."""
+    n_runs = n_labels * n_labels
+    begin = size * n_labels + (n_runs if orders & 1 else 0)
+    for order in range(2, higher_chain.highest(orders) + 1):
+        n_runs *= n_labels
+        if not (orders >> (order - 1)) & 1:
+            continue
+        for t in range(size - order):
+            run = 0
+            for u in range(t, t + order + 1):
+                run = run * n_labels + code[u]
+            part[found] = begin + run
+            found += 1
+        begin += n_runs
     return found
 
 

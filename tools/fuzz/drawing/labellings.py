@@ -51,21 +51,23 @@ def multiclass(rng: np.random.Generator) -> Drawn:
 
 
 def chain(rng: np.random.Generator) -> Drawn:
-    """Sequences: emission (features x labels) | bias | first | last | transition."""
+    """Sequences: emission (features x labels) | bias | first | last | transitions by order."""
     n, n_labels, width = int(rng.integers(1, 7)), int(rng.integers(2, 4)), int(rng.integers(1, 4))
     lengths = rng.integers(1, 5 if n_labels == 2 else 4, size=n).tolist()
     lengths[0] = max(lengths[0], 2)
     labels, features = draw_labels(rng, lengths, n_labels), Features(rng)
     loss, n_labels = draw_loss(rng, labels), len(labels.classes)
-    groups = {name: bool(rng.random() < 0.75) for name in ("bias", "first", "last", "transition")}
-    has_emission = bool(rng.random() < 0.92) or not any(groups.values())
+    groups = {name: bool(rng.random() < 0.75) for name in ("bias", "first", "last")}
+    transition, order, orders = _draw_orders(rng)
+    has_emission = bool(rng.random() < 0.92) or not (any(groups.values()) or orders)
     rows = [features.rows(length, width) for length in lengths]
     given, feature_names = _tokens(rng, rows) if rng.random() < 0.15 else (None, None)
     X = [as_given(rng, x) for x in rows] if given is None else given
     allowed = _masks(rng, labels) if rng.random() < 0.2 else None
     if allowed is not None:
         X = [bw.tasks.Masked(x, mask) for x, mask in zip(X, allowed, strict=True)]
-    task = bw.tasks.Chain(task_loss=loss.option, emission=has_emission, **groups, **labels.options)
+    options = {**groups, "transition": transition, "order": order, **labels.options}
+    task = bw.tasks.Chain(task_loss=loss.option, emission=has_emission, **options)
 
     def list_blocks(fitted: Any) -> list[Block]:
         used = rows
@@ -74,7 +76,7 @@ def chain(rng: np.random.Generator) -> Drawn:
             used = [x[:, order] for x in rows]
 
         def phi(i: int, y: Sequence[int]) -> np.ndarray:
-            return _chain_phi(used[i] if has_emission else None, y, n_labels, groups)
+            return _chain_phi(used[i] if has_emission else None, y, n_labels, groups, orders)
 
         masks = allowed if allowed is not None else [None] * n
         return [_block(labels, loss, i, phi, masks[i]) for i in range(n)]
@@ -82,8 +84,24 @@ def chain(rng: np.random.Generator) -> Drawn:
     return Drawn(task, X, labels.Y, list_blocks, label_key, features.typical)
 
 
+def _draw_orders(rng: np.random.Generator) -> tuple[Any, int, list[int]]:
+    """Options `transition` and `order`, and the orders that have weights."""
+    order = int(rng.choice([1, 1, 1, 2, 2, 3]))
+    up_to = list(range(1, order + 1))
+    if rng.random() < 0.25:
+        return False, order, []
+    if rng.random() < 0.6:
+        return True, order, up_to
+    orders = [j for j in up_to if rng.random() < 0.5]
+    return [*rng.permutation(orders).astype(int).tolist()], order, orders
+
+
 def _chain_phi(
-    x: np.ndarray | None, y: Sequence[int], n_labels: int, groups: dict[str, bool]
+    x: np.ndarray | None,
+    y: Sequence[int],
+    n_labels: int,
+    groups: dict[str, bool],
+    orders: Sequence[int],
 ) -> np.ndarray:
     width = 0 if x is None else x.shape[1]
     emission = np.zeros((width, n_labels), dtype=Real)
@@ -91,18 +109,17 @@ def _chain_phi(
         if x is not None:
             emission[:, label] += x[t].astype(Real)
     indicator = np.eye(n_labels, dtype=Real)
-    transition = np.zeros((n_labels, n_labels), dtype=Real)
-    for before, after in itertools.pairwise(y):
-        transition[before, after] += 1
+    of_orders = [np.zeros((n_labels,) * (order + 1), dtype=Real) for order in orders]
+    for order, table in zip(orders, of_orders, strict=True):
+        for t in range(order, len(y)):
+            table[tuple(y[t - order : t + 1])] += 1
     of_group = {
         "bias": sum(indicator[label] for label in y),
         "first": indicator[y[0]],
         "last": indicator[y[-1]],
-        "transition": transition.ravel(),
     }
-    return np.concatenate(
-        [emission.ravel(), *(of_group[name] for name in of_group if groups[name])]
-    )
+    switched_on = [of_group[name] for name in of_group if groups[name]]
+    return np.concatenate([emission.ravel(), *switched_on, *(t.ravel() for t in of_orders)])
 
 
 def _tokens(rng: np.random.Generator, rows: list[np.ndarray]) -> tuple[Any, list[str]]:

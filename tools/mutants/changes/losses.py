@@ -80,6 +80,13 @@ MUTANTS = [
     ),
     Mutant(
         SEQUENCE,
+        "run = run * n_labels + code[u]",
+        "run = run * n_labels + code[t]",
+        "runs of three labels that are taken for three times the first",
+        "tests/tasks/test_chain_orders.py",
+    ),
+    Mutant(
+        SEQUENCE,
         "if not allowed[t, k]:",
         "if False:",
         "outputs that a mask forbids",

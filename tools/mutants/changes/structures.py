@@ -9,7 +9,7 @@ FOLDER = "tests/structures"
 MUTANTS = [
     Mutant(
         "structures/chain.py",
-        "a = a if a > c else c\n            now[k] = a if a > now[k] else now[k]",
+        "a = a if a > c else c\n        now[k] = a if a > now[k] else now[k]",
         "now[k] = a if a > now[k] else now[k]",
         "two labels of every four are not looked at",
         f"{FOLDER}/test_structures.py",
@@ -27,6 +27,27 @@ MUTANTS = [
         "best[t, k] += unary[t - 1, k]",
         "scores of another position",
         f"{FOLDER}/test_structures.py",
+    ),
+    Mutant(
+        "structures/higher_chain.py",
+        "for j in range(1, min(t + 1, order)):",
+        "for j in range(1, min(t, order)):",
+        "pairs at the beginning that have no score",
+        f"{FOLDER}/test_higher_chain.py",
+    ),
+    Mutant(
+        "structures/higher_chain.py",
+        "        if candidate > most:\n",
+        "        if candidate >= most:\n",
+        "ties go to the highest label",
+        f"{FOLDER}/test_higher_chain.py",
+    ),
+    Mutant(
+        "structures/higher_chain.py",
+        "        if t >= order:\n            state",
+        "        if t > order:\n            state",
+        "the first label is always the lowest",
+        f"{FOLDER}/test_higher_chain.py",
     ),
     Mutant(
         "structures/choice.py",

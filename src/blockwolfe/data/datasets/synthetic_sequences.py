@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from blockwolfe.base.checks import check_integer, is_integer, is_real
+from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.seeds import generator
 from blockwolfe.data.datasets.dataset import Dataset, check_split
@@ -20,6 +21,7 @@ __all__ = ["digit_strings", "synthetic_chains"]
 _STEPS = (1, 3)
 _SURPRISE = 0.1
 _KEPT = 0.1
+_MOST_ORDER = 8
 Length = int | tuple[int, int]
 
 
@@ -87,6 +89,7 @@ def synthetic_chains(
     noise: float = 1.0,
     random_state: Any = 0,
     sparse: bool = False,
+    order: int = 1,
 ) -> Dataset:
     """Sequences drawn from a random chain model: a Markov chain of labels, Gaussian features.
 
@@ -97,17 +100,23 @@ def synthetic_chains(
     length : one number, or the least and the greatest.
     random_state : seed; the same seed gives the same model and sequences.
     sparse : True keeps one value in ten, chosen at random, and gives CSR matrices.
+    order : how many labels before it a label depends on, at most 8.
 
     >>> chains = synthetic_chains(3, n_labels=2, n_features=4, length=6)
     >>> chains
     Dataset('synthetic-chains': 3 sequences, 18 positions, 2 labels, 4 features)
     """
-    for argument, value in {"n_labels": n_labels, "n_features": n_features}.items():
+    whole = {"n_labels": n_labels, "n_features": n_features, "order": order}
+    for argument, value in whole.items():
         check_integer(argument, value, 1)
+    if order > _MOST_ORDER:
+        raise OptionError(f"order={order!r} must be at most {_MOST_ORDER}.")
+    what = f"a chain of order {order} with {n_labels} labels"
+    check_memory(8.0 * n_labels ** (order + 1), what, "Use a smaller order, or fewer labels.")
     if not is_real(noise) or not 0 <= noise < np.inf:
         raise OptionError(f"noise={noise!r} must be a number >= 0.")
     rng = generator(random_state)
-    weight = np.exp(1.5 * rng.normal(size=(n_labels, n_labels)))
+    weight = np.exp(1.5 * rng.normal(size=(n_labels**order, n_labels)))
     means = rng.normal(size=(n_labels, n_features))
     offset = _offsets(rng, n_sequences, length, "n_sequences")
     labels = _walk(rng, weight / weight.sum(axis=1, keepdims=True), offset)
@@ -126,13 +135,17 @@ def synthetic_chains(
 
 
 def _walk(rng: np.random.Generator, transition: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    n, n_labels = int(offset[-1]), len(transition)
+    """Labels by the rows of `transition`, one for every run before them; the first are free."""
+    n, (n_runs, n_labels) = int(offset[-1]), transition.shape
     labels, draws = rng.integers(n_labels, size=n), rng.random(n)
-    is_start = np.zeros(n, dtype=bool)
-    is_start[offset[:-1]] = True
     edges = np.cumsum(transition, axis=1)[:, :-1]
-    for t in np.flatnonzero(~is_start):
-        labels[t] = np.searchsorted(edges[labels[t - 1]], draws[t], side="right")
+    for begin, end in pairwise(offset):
+        run, n_before = 0, 1  # (the labels before t as a number, and how many runs are as long)
+        for t in range(begin, end):
+            if n_before >= n_runs:
+                labels[t] = np.searchsorted(edges[run], draws[t], side="right")
+            run = (run * n_labels + labels[t]) % n_runs
+            n_before *= n_labels
     return labels
 
 

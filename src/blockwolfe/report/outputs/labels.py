@@ -27,15 +27,17 @@ class Labels(View):
         return of_labels(Y, Y_hat)
 
     def weight_name(self, group: str, at: int, names: Any) -> tuple[str, str]:
-        """Feature and label; of a transition, both labels."""
+        """Feature and label; of a transition, all its labels."""
         labels = self.task.classes_
         feature, label = divmod(at, len(labels))
-        if group == "transition":
-            return "", f"{labels[feature]} → {labels[label]}"
+        if group.startswith("transition"):
+            order = int(group.partition("_")[2] or 1)
+            shape = (len(labels),) * (order + 1)
+            return "", " → ".join(str(labels[k]) for k in np.unravel_index(at, shape))
         return feature_name(feature, names) if group == "emission" else "", str(labels[label])
 
     def transitions(self, coef: np.ndarray) -> LabelMatrix | None:
-        """From the label of a row to that of a column."""
+        """From the label of a row to that of a column: pairs alone, whatever the order."""
         place = self.task.groups.get("transition")
         if place is None:
             return None

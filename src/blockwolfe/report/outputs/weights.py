@@ -25,7 +25,8 @@ class NamedWeight(NamedTuple):
     def __str__(self) -> str:
         """All of it in one line: ``word=cat : NOUN``, ``DET → NOUN``."""
         named = " : ".join(part for part in (self.feature, self.label) if part)
-        return named if self.group in _OBVIOUS else f"{self.group} {named}".strip()
+        is_obvious = self.group.split("_")[0] in _OBVIOUS  # (also transitions of higher orders)
+        return named if is_obvious else f"{self.group} {named}".strip()
 
 
 # Groups that a feature and a label are expected to belong to.
