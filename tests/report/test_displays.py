@@ -149,7 +149,7 @@ def test_calibration_counts(chain):
 def test_calibration_refuses_what_has_no_table():
     X, Y = np.eye(3), np.eye(3, dtype=int)[:, :2]
     svm = bw.StructuredSVM(bw.tasks.Multilabel(), lam=1.0, tol=0.1).fit(X, Y)
-    with pytest.raises(bw.InputError, match="no table of labels for each position"):
+    with pytest.raises(bw.InputError, match="does not choose one label for each position"):
         bw.CalibrationDisplay.from_estimator(svm, X, [{0}, {1}, {0}])
     with pytest.raises(bw.InputError, match="expected one of each per choice"):
         bw.CalibrationDisplay([0.5], [True, False])

@@ -53,9 +53,14 @@ class CalibrationDisplay:
     ) -> CalibrationDisplay:
         """Of a fitted estimator on data with true outputs; `temperature` as for `marginals`."""
         n_examples(X, Y)
+        return cls.from_marginals(svm.task_, svm.marginals(X, temperature), Y)
+
+    @classmethod
+    def from_marginals(cls, task: Any, marginals: Any, Y: Any) -> CalibrationDisplay:
+        """Of what `marginals` of a fitted task gave, and the true outputs."""
         found = [
             (p.max(axis=1), p.argmax(axis=1) == column)
-            for p, column in _rows(svm.task_, svm.marginals(X, temperature), positional(Y))
+            for p, column in _rows(task, marginals, positional(Y))
         ]
         return cls(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
@@ -93,13 +98,13 @@ def _rows(task: Any, marginals: Any, Y: Any) -> Any:
         if not hasattr(task, "classes_"):  # heads of words
             yield p, np.asarray(y)
             continue
-        column, is_known = find(_labels(y), task.classes_)
         table = np.atleast_2d(p)
-        if len(table) != len(column):
+        if isinstance(y, (set, frozenset)) or not np.allclose(table.sum(axis=1), 1.0):
             raise InputError(
-                f"{type(task).__name__} has no table of labels for each position; calibration is "
-                "shown for labels, sequences of them, segments, trees and parses."
+                f"{type(task).__name__} does not choose one label for each position; calibration "
+                "is shown for labels, sequences of them, segments, trees and parses."
             )
+        column, is_known = find(_labels(y), task.classes_)
         yield table, np.where(is_known, column, -1)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from blockwolfe.base.markup import Html, element, number
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.problem.evaluate import predict
 from blockwolfe.report.displays.calibration import CalibrationDisplay
 from blockwolfe.report.outputs.catalogue import view_of
 from blockwolfe.report.page.page import Page
-from blockwolfe.tasks.reading.inputs import positional, taken
+from blockwolfe.tasks.reading.inputs import count, positional, taken
 
 __all__ = ["certainty_section"]
 
@@ -24,10 +25,10 @@ def certainty_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any)
     """Add the section, where the task can say how sure it is."""
     if not callable(getattr(svm.task_, "margins", None)):
         return
-    first = np.arange(min(MOST_EXAMPLES, len(held_out[0])))
+    first = np.arange(min(MOST_EXAMPLES, count(held_out[0], "X")))
     X, Y, shown = (taken(positional(values), first) for values in held_out)
     try:
-        margins = svm.margins(X)
+        margins = svm.task_.margins(X, svm.coef_)
     except OptionError:  # (its options are such that it cannot)
         return
     parts = [_calibration(page, svm, X, Y), _least_certain(svm, X, Y, shown, margins, names)]
@@ -40,7 +41,10 @@ def _least_certain(
     least = np.array([np.min(margin, initial=np.inf) for margin in margins])
     order = np.argsort(least, kind="stable")[:N_SHOWN]
     view = view_of(svm.task_)
-    few = view.readable(taken(Y, order)), view.readable(svm.predict(taken(X, order)))
+    few = (
+        view.readable(taken(Y, order)),
+        view.readable(predict(svm.task_, taken(X, order), svm.coef_)),
+    )
     parts = [
         element(
             "div",
@@ -60,7 +64,8 @@ def _least_certain(
 def _calibration(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> Html | str:
     try:
         temperature, words = _temperature(svm, X, Y)
-        display = CalibrationDisplay.from_estimator(svm, X, Y, temperature)
+        marginals = svm.task_.marginals(X, svm.coef_, temperature)
+        display = CalibrationDisplay.from_marginals(svm.task_, marginals, Y)
     except (InputError, OptionError):  # (no probabilities, or outputs that have none)
         return ""
     bins = display.bins()
