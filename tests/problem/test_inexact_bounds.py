@@ -136,6 +136,16 @@ def test_a_tight_bound_is_an_exact_oracle():
     assert plain.certificate.slack == 0.0
 
 
+def test_slack_within_rounding_is_rounding():
+    """A certificate that is exact has no slack; what the bounds leave is in its resolution."""
+    problem = bounded("labels", miss=0.0, excess=1e-13)
+    found = bw.certify(problem, problem.initial_state(), 0.5)
+    assert found.exact
+    assert found.slack == 0.0
+    plain = honest("labels")
+    assert found.resolution > 1e-14 > bw.certify(plain, plain.initial_state(), 0.5).resolution
+
+
 def test_batch_steps_do_not_take_slack_for_slope():
     problem = bounded("labels", miss=0.0, excess=0.5)
     result = bw.solve(problem, 0.1, "fw", tol=0.0, max_passes=20, random_state=0)

@@ -123,8 +123,8 @@ def weights(task, kind):
         w = rng.integers(-1, 2, size=task.n_features).astype(float)
     if kind == "zero":
         w[:] = 0.0
-    for group, (least, _) in (getattr(task, "bounds", None) or {}).items():
-        w[task.groups[group]] = np.maximum(w[task.groups[group]], least)
+    for group in getattr(task, "bounds", None) or {}:  # (all of them are >= 0)
+        w[task.groups[group]] = abs(w[task.groups[group]])
     return w
 
 

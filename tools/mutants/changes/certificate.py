@@ -60,6 +60,13 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
+        "noise, slack = noise + slack, 0.0",
+        "pass",
+        "an exact certificate has a slack, and the resolution does not count it",
+        f"{INEXACT}::test_slack_within_rounding_is_rounding",
+    ),
+    Mutant(
+        FILE,
         "np.maximum(reached, _largest_reach(blocks))",
         "reached",
         "outputs that the oracle passed over are left out of the resolution",
