@@ -247,11 +247,6 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
 
     def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
         """The label sequences of each x, with their scores at w."""
-        if self.layout_.orders > 1:
-            raise InputError(
-                "next best outputs, margins and marginals are found for chains of order 1; this "
-                "one has a higher order. Train one with order=1 to ask how sure it is."
-            )
         w, data = checked_w(w, self.n_features), self._data(X)
         n_labels = data.layout.n_labels
         unary = np.zeros((len(data.labels), n_labels))
