@@ -88,7 +88,8 @@ def test_a_stalled_run_does_not_move_on(seed, method):
     )
     now, before = again.certificate, first.certificate
     assert now.dual <= before.dual + before.resolution
-    assert now.gap >= 0.5 * before.gap or before.gap <= before.resolution
+    # (a few resolutions above zero, what falls by half is rounding still)
+    assert now.gap >= 0.5 * before.gap or before.gap <= 4 * before.resolution
 
 
 # Two inputs that differ by 1e-9 of what they are, and one that hardly counts.
