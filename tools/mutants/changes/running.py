@@ -44,8 +44,8 @@ MUTANTS = [
     ),
     Mutant(
         GOALS,
-        "            driver.certify()\n        self._put(self._row(driver))",
-        "            pass\n        self._put(self._row(driver))",
+        "            driver.certify()\n        watched = self._watched_w(driver)",
+        "            pass\n        watched = self._watched_w(driver)",
         "a run that ends without a certificate",
         f"{ENDINGS}::test_the_certificate_is_of_the_weights_that_are_returned",
     ),
@@ -86,14 +86,14 @@ MUTANTS = [
     ),
     Mutant(
         BUDGET,
-        "left = self.limits.max_oracle_calls - self.calls() - n_blocks",
+        "left = self.limits.max_oracle_calls - self.calls() - kept_back",
         "left = self.limits.max_oracle_calls - self.calls()",
         "more oracle calls than were allowed",
         f"{ENDINGS}::test_the_last_calls_are_kept_for_the_certificate",
     ),
     Mutant(
         BUDGET,
-        "needed = 2 * self.engine.n_blocks + self.engine.calls_to_refresh",
+        "needed = (1 + self.goal.final_passes) * self.engine.n_blocks + self.engine.calls_to_refresh",
         "needed = self.engine.n_blocks",
         "a certificate on the way takes the calls of the last one",
         f"{ENDINGS}::test_the_last_calls_are_kept_for_the_certificate",
