@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,12 +31,14 @@ def items(X: Any) -> Iterator[list[dict[str, float]]]:
     """Sequences of attributes: features that are not zero, a bias, and the two ends."""
     for x in X:
         rows = sp.csr_array(x)
-        attributes = [
-            {"bias": 1.0, **dict(zip(map(str, rows.indices[a:b]), rows.data[a:b].tolist()))}
-            for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)
-        ]
+        places = pairwise(rows.indptr.tolist())
+        attributes = [_attributes(rows.indices[a:b], rows.data[a:b]) for a, b in places]
         attributes[0]["first"] = attributes[-1]["last"] = 1.0
         yield attributes
+
+
+def _attributes(columns: np.ndarray, values: np.ndarray) -> dict[str, float]:
+    return {"bias": 1.0, **dict(zip(map(str, columns), values.tolist(), strict=True))}
 
 
 def train(X: Any, Y: Any, algorithm: str, options: dict[str, Any]) -> Trained:
