@@ -78,11 +78,11 @@ def splits(load: Callable[[str], Any], has_chunks: bool = False) -> Data:
     return Data(train.X, train.Y, test.X, test.Y, has_chunks)
 
 
-def treebank(column: str, home: Any) -> Data:
+def treebank(column: str, home: Any, template: str | None = None) -> Data:
     """Words of UD English EWT with one of its columns as labels."""
     files = [find_file("ud_ewt", f"en_ewt-ud-{s}.conllu.gz", home) for s in ("train", "test")]
     train, test = (read_source(str(file)) for file in files)
-    words = TaggedWords(column=column)
+    words = TaggedWords(column=column, template=template)
     seen, unseen = words.learn([train]), words.read(test, labelled=True)
     return Data(seen.X, seen.Y, unseen.X, unseen.Y)
 

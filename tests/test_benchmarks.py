@@ -142,3 +142,11 @@ def test_what_the_defaults_rest_on():
     assert {row["point"] for row in rows} == {"best", "last"}
     assert all(row["ending"] == "CERTIFIED" for row in rows)
     assert all(number(row["relative gap"]) <= 0.01 < 0.5 < number(row["held out"]) for row in rows)
+
+
+def test_more_features_of_words_tell_more(data_home):
+    rows = table_of("features_table.py", "--at-most", 300, "--data-home", data_home)
+    found = [number(row["held out"]) for row in rows]
+    assert len(rows) == 5
+    assert found[0] < found[-1]
+    assert number(rows[0]["weights"]) < number(rows[-1]["weights"])
