@@ -20,7 +20,7 @@ def test_train_prints_the_certificate_and_writes_a_model(trained):
     assert "CERTIFIED" in trained.done.stdout
     assert "optimum" in trained.done.stdout
     svm = load(trained.model)
-    assert svm.certificate_.gap <= 0.01
+    assert svm.certificate_.relative_gap <= 0.01
     assert svm.extra_["input"]["template"] == "w[0]; p[-1],p[0]; w[0].suffix2"
     assert svm.extra_["command"].startswith("blockwolfe train chain")
 
