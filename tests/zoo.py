@@ -79,8 +79,11 @@ def plain(problem):
     return bw.Problem(PlainTask(problem.task), problem.X, problem.Y)
 
 
+SHARE = "normalized_hamming"  # losses of at most 1, so that tolerances are gaps
+
+
 def _chain(**options):
-    return bw.tasks.Chain(3, **options)
+    return bw.tasks.Chain(3, **{"task_loss": SHARE} | options)
 
 
 def _toy():
@@ -160,8 +163,8 @@ PROBLEMS = {
     "chain-unnormalised": lambda: bw.Problem(
         _chain(task_loss=bw.tasks.Hamming(normalize=False, class_weight={0: 2.0})), *chain_data()
     ),
-    "tree": lambda: bw.Problem(bw.tasks.Tree(3), *tree_data()),
-    "matching": lambda: bw.Problem(bw.tasks.Matching(), *matching_data()),
+    "tree": lambda: bw.Problem(bw.tasks.Tree(3, task_loss=SHARE), *tree_data()),
+    "matching": lambda: bw.Problem(bw.tasks.Matching(normalize=True), *matching_data()),
     "toy-jitted": _toy,
     "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
     "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),

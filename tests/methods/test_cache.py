@@ -141,7 +141,7 @@ def test_oracle_calls_are_counted_as_made():
 
     problem = bw.Problem(Counting(3, 4), *multiclass_data())
     result = bw.solve(problem, LAM, "bcfw+gap+cache", 1e-2, random_state=0)
-    probes = 9  # three examples at three w
+    probes = 9 + 10  # three examples at three w, ten for the unit of tolerances
     made = result.counts.oracle_calls + result.counts.certificate_calls
     assert result.counts.cache_hits > 0
     assert Counting.calls == made + probes
@@ -279,8 +279,8 @@ def test_cache_full_says_what_it_needs(problem, is_bounded):
 
 
 def assert_certificate_is_of(problem, result):
-    """The certificate is that of the returned state, up to its own resolution."""
-    again = bw.certify(problem, result.state, LAM)
+    """The certificate is that of the returned point, up to its own resolution."""
+    again = bw.certify(problem, result.state, LAM, w=result.w)
     rounding = 10 * again.resolution
     assert again.exact
     assert abs(again.primal - result.certificate.primal) <= rounding
@@ -471,7 +471,7 @@ def test_visits_are_hits_or_calls_in_every_row(problem):
     result = bw.solve(problem, LAM, "bcfw+gap+cache+averaging", 0.0, max_passes=12, random_state=0)
     trace = result.trace
     np.testing.assert_array_equal(trace["visits"], trace["cache_hits"] + trace["oracle_calls"])
-    assert trace["visits"][-1] == result.counts.visits == 12 * len(problem)
+    assert trace["visits"][-1] == result.counts.visits >= 12 * len(problem)
 
 
 def test_batches_have_no_meaning_with_a_cache():

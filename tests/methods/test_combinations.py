@@ -62,7 +62,7 @@ def problems():
 @pytest.mark.parametrize("method", METHODS, ids=name_of)
 def test_invariants(problems, name, is_bounded, method):
     problem = problems[name, is_bounded]
-    result = bw.solve(problem, LAM, method, tol=0.0, max_passes=12, random_state=0)
+    result = bw.solve(problem, LAM, method, 0.0, max_passes=12, random_state=0, point="last")
     trace, certificate = result.trace, result.certificate
     # weak duality, and the identity (3)
     gaps = trace["gap"][~np.isnan(trace["gap"])]

@@ -15,9 +15,8 @@ ROUNDING = 1e-10
 
 def solved(name, method, **options):
     problem = PROBLEMS[name]()
-    return problem, bw.solve(
-        problem, LAM, method, random_state=0, **{"max_passes": 12, "tol": 0.0} | options
-    )
+    given = {"max_passes": 12, "tol": 0.0, "point": "last"} | options
+    return problem, bw.solve(problem, LAM, method, random_state=0, **given)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -87,6 +87,13 @@ CASES = {
     "chain-dicts": (bw.tasks.Chain(), token_dicts),
     "chain-bare": (bw.tasks.Chain(3, **BARE), lambda: chain_data(longest=4)),
     "chain-bare-masked": (bw.tasks.Chain(3, **BARE), masked_chain_data),
+    "chain-order-2": (bw.tasks.Chain(3, order=2), lambda: chain_data(longest=4)),
+    "chain-order-2-masked": (bw.tasks.Chain(3, order=2), masked_chain_data),
+    "chain-order-2-alone": (
+        bw.tasks.Chain(3, order=2, transition=[2]),
+        lambda: chain_data(longest=4),
+    ),
+    "chain-order-3": (bw.tasks.Chain(3, order=3), lambda: chain_data(longest=5)),
     "chain-one-label": (bw.tasks.Chain(1), lambda: chain_data(n_labels=1)),
     "tree": (bw.tasks.Tree(3), tree_data),
     "tree-masked": (bw.tasks.Tree(3), masked_trees),

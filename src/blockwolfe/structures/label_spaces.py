@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from blockwolfe.structures import chain, chain_beliefs, tree, tree_marginals
+from blockwolfe.structures import (
+    chain,
+    chain_beliefs,
+    higher_chain,
+    higher_chain_beliefs,
+    tree,
+    tree_marginals,
+)
 from blockwolfe.structures.space import Space
 
-__all__ = ["ChainSpace", "ChoiceSpace", "TreeSpace"]
+__all__ = ["ChainSpace", "ChoiceSpace", "HigherChainSpace", "TreeSpace"]
 
 
 class _LabelSpace(Space):
@@ -24,7 +31,7 @@ class _LabelSpace(Space):
     score_of: Any
     beliefs: Any
 
-    def __init__(self, unary: np.ndarray, *others: np.ndarray) -> None:
+    def __init__(self, unary: np.ndarray, *others: Any) -> None:
         self.unary, self.others = unary, others
 
     def best(self) -> np.ndarray | None:
@@ -101,6 +108,24 @@ class ChainSpace(_LabelSpace):
     maximize = staticmethod(chain.maximize)
     score_of = staticmethod(chain.score)
     beliefs = staticmethod(chain_beliefs.beliefs)
+
+
+class HigherChainSpace(_LabelSpace):
+    """Label sequences for `unary` (T, K) and `tables` of transitions by order (see `higher_chain`).
+
+    >>> triples = np.zeros((2, 2, 2))
+    >>> triples[0, 1, 1] = 3.0
+    >>> HigherChainSpace(np.zeros((3, 2)), {2: triples}).rivals([0, 1, 1])
+    array([0., 0., 0.])
+    """
+
+    maximize = staticmethod(higher_chain.maximize)
+    score_of = staticmethod(higher_chain.score)
+    beliefs = staticmethod(higher_chain_beliefs.beliefs)
+
+    def _sums(self, temperature: float) -> np.ndarray:
+        tables = {order: table / temperature for order, table in self.others[0].items()}
+        return higher_chain_beliefs.beliefs(self.unary / temperature, tables, is_sum=True)
 
 
 class TreeSpace(_LabelSpace):

@@ -14,7 +14,7 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
-from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace
+from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
@@ -245,24 +245,24 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         _decode_all(data, w, theta, _make_scratch(data, is_training=False), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
-    def spaces(self, X: Any, w: np.ndarray) -> list[ChainSpace | ChoiceSpace]:
+    def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
         """The label sequences of each x, with their scores at w."""
-        if self.layout_.orders > 1:
-            raise InputError(
-                "next best outputs, margins and marginals are found for chains of order 1; this "
-                "one has a higher order. Train one with order=1 to ask how sure it is."
-            )
         w, data = checked_w(w, self.n_features), self._data(X)
-        n_labels, begin = data.layout.n_labels, data.layout.transition
+        n_labels = data.layout.n_labels
         unary = np.zeros((len(data.labels), n_labels))
         sequence_functions.score_all(data, w, unary.reshape(-1))
         if len(data.allowed):
             unary[~data.allowed] = -np.inf
         each = np.split(unary, data.tokens.offset[1:-1])
-        if begin < 0:
+        tables = {
+            order: w[place].reshape((n_labels,) * (order + 1))
+            for order, place in data.layout.tables().items()
+        }
+        if not tables:
             return [ChoiceSpace(scores) for scores in each]
-        transition = w[begin:].reshape(n_labels, n_labels)  # (the last group of weights)
-        return [ChainSpace(scores, transition) for scores in each]
+        if list(tables) == [1]:
+            return [ChainSpace(scores, tables[1]) for scores in each]
+        return [HigherChainSpace(scores, tables) for scores in each]
 
     def _named(self, choices: np.ndarray, space: Any) -> Any:
         return self._outputs(self.classes_[choices], np.array([0, len(choices)]))[0]

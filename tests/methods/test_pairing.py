@@ -1,0 +1,155 @@
+"""The weights that a run returns are the best it knows, and the certificate says what they are."""
+
+
+import numpy as np
+import pytest
+
+import blockwolfe as bw
+from at_work import engine_of
+from blockwolfe.problem.pairing import PrimalValue, paired
+from blockwolfe.running.pairing import HORIZON, Pairing
+from same_runs import assert_same, content
+from test_crafted_files import crafted
+from zoo import PROBLEMS
+
+LAM = 0.1
+METHODS = ["bcfw", "bcfw+gap+pairwise+cache", "fw", "auto", "bcfw+uniform+predefined"]
+
+
+def solved(problem, method, **options):
+    given = {"tol": 0.0, "max_passes": 9, "random_state": 0} | options
+    return bw.solve(problem, LAM, method, **given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_pair_is_never_looser_than_the_point_alone(name, method):
+    problem = PROBLEMS[name]()
+    best, last = (solved(problem, method, point=point) for point in ("best", "last"))
+    assert best.certificate.gap <= last.certificate.gap
+    assert best.certificate.dual == last.certificate.dual  # the same dual point
+    assert best.certificate.primal == pytest.approx(problem.primal(best.w, LAM), rel=1e-12)
+    assert best.trace[-1].gap == best.certificate.gap
+    np.testing.assert_array_equal(best.state.v, last.state.v)
+    again = bw.certify(problem, best.state, LAM, w=best.w)
+    assert again.gap == pytest.approx(best.certificate.gap, abs=1e-12)
+    own = bw.certify(problem, best.state, LAM)
+    assert own.block_gaps.sum() == pytest.approx(own.gap, abs=1e-12)
+    np.testing.assert_allclose(best.certificate.block_gaps, own.block_gaps, atol=1e-12)
+
+
+def test_some_pair_is_tighter():
+    problem = PROBLEMS["chain-dense"]()
+    gaps = [
+        solved(problem, "bcfw", point=point, max_passes=30).certificate.gap
+        for point in ("best", "last")
+    ]
+    assert gaps[0] < 0.95 * gaps[1]
+
+
+def test_the_optimum_stays_between():
+    problem = PROBLEMS["chain-dense"]()
+    optimum = bw.solve(problem, LAM, "auto", 1e-9, random_state=0).certificate
+    for passes in range(1, 20):
+        found = solved(problem, "auto", max_passes=passes).certificate
+        assert found.dual <= optimum.primal + 1e-12
+        assert found.primal >= optimum.dual - 1e-12
+
+
+def test_averages_stay_within_bounds():
+    problem = PROBLEMS["chain-dense"]()
+    problem = bw.Problem(problem.task, problem.X, problem.Y, bounds=(-0.05, 0.2))
+    for passes in (1, 4, 9):
+        w = solved(problem, "bcfw", max_passes=passes).w
+        assert ((w >= -0.05) & (w <= 0.2)).all()
+
+
+def test_the_average_by_hand():
+    """Weights 1, 2, 3, ... while passes are few; then the last ones dominate."""
+    pairing, points = Pairing(2), np.random.default_rng(0).normal(size=(30, 2))
+    for k, w in enumerate(points, 1):
+        pairing.note(w, k)
+        if 2.0 / (k + 1.0) >= 1.0 / HORIZON:
+            expected = np.average(points[:k], axis=0, weights=np.arange(1, k + 1))
+            np.testing.assert_allclose(pairing.average, expected)
+    before = points[:-1]
+    again = Pairing(2)
+    for k, w in enumerate(before, 1):
+        again.note(w, k)
+    expected = again.average + (points[-1] - again.average) / HORIZON
+    np.testing.assert_allclose(pairing.average, expected)
+
+
+def test_long_vectors_are_noted_now_and_then():
+    pairing = Pairing(10_000)
+    for visits in range(1, 101):
+        pairing.note(np.ones(10_000), visits)
+    assert pairing.n_noted == 1 + 99 // 40  # 250 weights a visit
+
+
+def test_only_bounds_are_paired():
+    own = bw.certify(PROBLEMS["chain-dense"](), PROBLEMS["chain-dense"]().initial_state(), LAM)
+    less = own.primal - 0.5 * own.gap
+    assert paired(own, PrimalValue(less, True, 0.0, 0.0)).gap == pytest.approx(0.5 * own.gap)
+    assert paired(own, PrimalValue(less, False, 0.0, np.nan)) is own  # an estimate
+    assert paired(own.as_estimate(), PrimalValue(less, True, 0.0, 0.0)).primal == own.primal
+    bounded = paired(own, PrimalValue(less, False, 0.0, 0.01))
+    assert (bounded.valid, bounded.exact, bounded.slack) == (True, False, 0.01)
+
+
+def test_a_primal_below_the_dual_is_the_proof_of_a_wrong_oracle():
+    own = bw.certify(PROBLEMS["chain-dense"](), PROBLEMS["chain-dense"]().initial_state(), LAM)
+    assert not paired(own, PrimalValue(own.dual - 0.1, True, 0.0, 0.0)).valid
+
+
+@pytest.mark.parametrize("method", ["bcfw", "bcfw+gap+pairwise+cache", "auto"])
+def test_a_run_goes_on_with_its_average(method, tmp_path):
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+    whole = solved(problem, method, max_passes=15)
+
+    def crash(event):
+        if event.row.passes == 7:
+            raise RuntimeError
+
+    checkpoint = bw.Checkpoint(path, every=0.0)
+    with pytest.raises(RuntimeError):
+        solved(problem, method, max_passes=15, checkpoint=checkpoint, callbacks=crash)
+    resumed = solved(problem, method, max_passes=15, checkpoint=checkpoint)
+    assert_same(content(resumed), content(whole))
+
+
+def test_a_best_point_that_is_not_worth_what_the_file_says_is_refused(tmp_path):
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+    solved(problem, "bcfw", checkpoint=bw.Checkpoint(path))
+
+    def better(header, arrays):
+        driver = header["driver"]
+        driver["pairing"]["best"]["primal"] -= 0.01
+        driver["certificate"]["primal"] -= 0.01
+        driver["certificate"]["gap"] -= 0.01
+
+    crafted(path, better)
+    with pytest.raises(bw.errors.ModelFileError, match="is not that of the point"):
+        solved(problem, "bcfw", max_passes=20, checkpoint=bw.Checkpoint(path))
+
+
+def test_an_unknown_point_is_refused():
+    with pytest.raises(bw.OptionError, match=r"point='first' .*'best', 'last'"):
+        bw.solve(PROBLEMS["chain-dense"](), LAM, point="first")
+
+
+def test_a_look_costs_a_pass_that_is_counted():
+    problem = PROBLEMS["chain-dense"]()
+    best, last = (solved(problem, "bcfw", point=point).counts for point in ("best", "last"))
+    assert best.certificate_calls == last.certificate_calls + len(problem)
+    assert engine_of(problem, bw.BCFW(), LAM).can_pair
+    assert not engine_of(problem, bw.BCFW(averaging=True), LAM).can_pair
+
+
+def test_calls_that_are_not_there_are_not_made():
+    problem = PROBLEMS["chain-dense"]()
+    for n_passes in (2, 3, 4):
+        limit = n_passes * len(problem)
+        found = bw.solve(problem, LAM, "bcfw", 0.0, max_oracle_calls=limit, random_state=0)
+        assert found.counts.oracle_calls + found.counts.certificate_calls <= limit
+        assert found.certificate.valid
