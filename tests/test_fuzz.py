@@ -23,6 +23,7 @@ from tools.fuzz.reproducer import read, save
 ROOT = Path(__file__).parents[1]
 SEED = 20_000_000
 N_PROBLEMS, N_KILLS = 120, 4
+SLACK_OVER_LOCAL_SEARCH = 1440742734
 
 
 # -- a short run ---------------------------------------------------------------------------------
@@ -148,6 +149,34 @@ def test_another_result_of_the_same_seed_is_noticed():
     check.same(one, one)
     with pytest.raises(common.Violation, match="the same seed"):
         check.same(one, other)
+
+
+def test_a_stalled_run_that_moves_on_is_noticed():
+    """By most seeds, that is: one of three may be chance."""
+    problem = bw.Problem(bw.tasks.Multiclass(), np.eye(3), [0, 1, 2])
+    done, open_ = (bw.solve(problem, 0.1, "bcfw", 1e-3, max_passes=most) for most in (100, 1))
+    check = checks.Checks(problem, judged(), None)
+    check.stalled(open_, [open_, done, open_])
+    with pytest.raises(common.Violation, match="when called again"):
+        check.stalled(open_, [done, open_, done])
+
+
+def test_slack_rescaling_is_exact_whatever_it_rescales(tmp_path, monkeypatch):
+    """Its oracle scores every output, also where the task would search by steps alone."""
+    problems.run_case(SLACK_OVER_LOCAL_SEARCH, tmp_path)
+    monkeypatch.setattr(drawing, "LISTED", {"Multilabel"})
+    rng = np.random.default_rng(0)
+    drawn = [drawing.slack_rescaling(rng) for _ in range(500)]
+    assert all(each.is_exact for each in drawn)
+    assert not all(each.predicts_best for each in drawn)  # (those do search by steps)
+
+
+def test_a_path_that_is_killed_has_few_passes_at_each_lambda():
+    """With a checkpoint in each of thousands of passes it is not over in time."""
+    runs = [kills.Killed(seed, None) for seed in range(SEED, SEED + 30)]
+    most = [run.settings["max_passes"] for run in runs if run.is_path]
+    assert most
+    assert max(most) < 40
 
 
 def test_a_run_that_differs_after_kills_is_noticed():

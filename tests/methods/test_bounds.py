@@ -159,7 +159,7 @@ def test_estimator_takes_bounds():
     (3.0, r"bounds is 3.0; expected \(lower, upper\)"),
     ((0, 1, 2), "expected"),
     ((np.inf, None), "admits no w"),
-    ({"transitions": (0, None)}, "'transitions' is not known; did you mean 'transition'. Valid: 'emission', 'bias'"),
+    ({"transitions": (0, None)}, "'transitions' is not known; valid: 'emission', 'bias'"),
     ({"bias": (2, 1)}, r"bounds\['bias'\]: the lower bound 2"),
 ])  # fmt: skip
 def test_bad_bounds_are_refused_before_any_work(bounds, message):

@@ -45,6 +45,11 @@ def test_chi_of_k_equal_numbers_among_n_is_the_root_of_n_over_k(n, k):
     assert non_uniformity(x) == pytest.approx(np.sqrt(n / k), rel=10 * n * EPS)
 
 
+@pytest.mark.parametrize("scale", [1e-323, 1e-300, 1e200, 1e308])
+def test_chi_of_numbers_whose_squares_or_sums_no_float_holds(scale):
+    assert non_uniformity(np.array([0.0, 1.0, 1.0, 0.0]) * scale) == pytest.approx(np.sqrt(2))
+
+
 def test_chi_of_nothing_is_one():
     assert non_uniformity(np.zeros(5)) == 1.0
 

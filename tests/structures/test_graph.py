@@ -1,6 +1,8 @@
 """Graphs with cycles: the bound is above every labelling, tight on forests; exact means exact."""
 
+import importlib
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -124,6 +126,35 @@ def test_exact_without_a_good_start():
         labels, upper = graph_exact.settle(*tables, worst, 1e6)
         assert graph.score(unary, pairwise, edges, labels) == pytest.approx(scores.max(), abs=1e-9)
         assert upper == pytest.approx(scores.max(), abs=1e-9)
+
+
+MPI = """
+from pathlib import Path
+Path(__file__).with_name("started").touch()
+class COMM_WORLD:
+    Get_rank = Get_size = staticmethod(lambda: 1)
+"""
+
+
+@needs_toulbar2
+@pytest.mark.parametrize("is_known", [False, True])
+def test_exact_decoding_does_not_start_mpi(is_known, tmp_path, monkeypatch):
+    """pytoulbar2 asks mpi4py, if it is there, whose import starts MPI (and a daemon with it)."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "MPI.py").write_text(MPI)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("mpi4py", "mpi4py.MPI"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    known = importlib.import_module("mpi4py") if is_known else None
+    unary, edges = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.2]], [[0, 1], [1, 2], [2, 0]]
+    tables = graph.checked(unary, [1 - np.eye(2)] * 3, edges)
+    labels, upper = graph_exact.settle(*tables, np.zeros(3, dtype=np.int64), 1e6)
+    assert (labels.tolist(), upper) == ([0, 0, 1], pytest.approx(2.7))
+    assert not (package / "started").exists()
+    assert sys.modules.get("mpi4py") is known  # (as it was before)
+    assert importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_size() == 1
 
 
 def test_inputs_are_checked():

@@ -138,7 +138,7 @@ class Checks:
 
     def predictions(self, w: np.ndarray) -> None:
         """What is predicted at w is as good as the best output there is."""
-        if not self.drawn.is_exact:
+        if not (self.drawn.is_exact and self.drawn.predicts_best):
             return
         task, X = self.problem.task, self.problem.X
         outputs = task.predict(X, w) if hasattr(task, "predict") else [task.decode(x, w) for x in X]
@@ -165,12 +165,16 @@ class Checks:
             require(off <= slip, f"certify: {name} differs by {off:.3g}, resolution {slip:.3g}")
         require(again.valid or not said.valid, "certify: not valid, but the run's certificate is")
 
-    def stalled(self, result: Any, again: Any) -> None:
-        """A run that has stalled does not get there when it is called again."""
+    def stalled(self, result: Any, again: list[Any]) -> None:
+        """A run that has stalled does not get there when it is called again, by several seeds.
+
+        One may: where the gap wanders, far above its resolution, it can be small by chance.
+        """
+        gaps = [f"{r.certificate.gap:.3g}" for r in again if r.status.name == "CERTIFIED"]
         require(
-            again.status.name != "CERTIFIED",
+            len(gaps) < 2,
             f"STALLED at gap {result.certificate.gap:.3g}, but CERTIFIED at "
-            f"{again.certificate.gap:.3g} when called again",
+            f"{' and '.join(gaps)} when called again",
         )
 
     def no_worse(self, before: Any, after: Any) -> None:

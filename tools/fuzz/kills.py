@@ -50,8 +50,10 @@ class Killed:
         self.method, self.lam = method, draw_lam(rng, drawn.size)
         weight = draw_weight(rng, len(drawn.Y))
         self.problem = bw.Problem(drawn.task, drawn.X, drawn.Y, weight)
+        # (of a path: at each of its lambdas, and a checkpoint may be written in every pass)
+        is_long = drawn.is_slow or self.is_path
         self.settings: dict[str, Any] = {
-            "max_passes": int(rng.integers(10, 40 if drawn.is_slow else 150)),
+            "max_passes": int(rng.integers(10, 40 if is_long else 150)),
             "random_state": int(rng.integers(1000)),
             "n_jobs": 2 if self.has_processes else 1,
         }

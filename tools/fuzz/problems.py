@@ -31,6 +31,7 @@ __all__ = ["run_case"]
 KINDS = {
     "solve": 0.5, "warm": 0.13, "resumed": 0.08, "twice": 0.09, "path": 0.12, "foreign": 0.08,
 }  # fmt: skip
+LONG = 1000  # passes of the runs that may be as long
 
 
 def run_case(seed: int, folder: Path) -> None:
@@ -99,15 +100,20 @@ class _Case:
 
     def solve(self) -> None:
         """One run, all of whose numbers are checked."""
-        method = self._method()
-        result = bw.solve(self.problem, self.lam, method, **self._settings())
+        method, settings = self._method(), self._settings()
+        if self.seed % 10 == 0 and not self.drawn.is_slow:
+            settings["max_passes"] = LONG  # (only then can it have stalled far from the optimum)
+        result = bw.solve(self.problem, self.lam, method, **settings)
         self.checks.result(result, self.lam, self.tol)
         self.checks.predictions(result.w)
         if result.state is not None:
             self.checks.certify(result, self.lam)
         if result.status is bw.Status.STALLED:
-            again = bw.solve(self.problem, self.lam, method, self.tol, start=result.last_state,
-                             max_passes=50, random_state=0)  # fmt: skip
+            again = [
+                bw.solve(self.problem, self.lam, method, self.tol, start=result.last_state,
+                         max_passes=50, random_state=seed)
+                for seed in range(3)
+            ]  # fmt: skip
             self.checks.stalled(result, again)
 
     def warm(self) -> None:

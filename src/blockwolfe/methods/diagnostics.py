@@ -18,8 +18,11 @@ def non_uniformity(x: np.ndarray) -> float:
     >>> non_uniformity(np.ones(9)), non_uniformity(np.array([0.0, 0.0, 0.0, 5.0]))
     (1.0, 2.0)
     """
-    total = float(np.sum(x))
-    return math.sqrt(len(x) * inner(x, x)) / total if total > 0.0 else 1.0
+    largest = float(np.max(x, initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    shares = x / largest  # (squares of numbers as they are may be too small or too large)
+    return math.sqrt(len(x) * inner(shares, shares)) / float(np.sum(shares))
 
 
 def gap_numbers(ledger: Ledger) -> dict[str, float]:

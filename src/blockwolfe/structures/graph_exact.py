@@ -7,6 +7,10 @@ what a float holds exactly, and the rounding that this costs is part of the boun
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,8 @@ __all__ = ["maximize", "toulbar2"]
 
 # Largest total of integer costs.
 LARGEST = 1e15
+
+_HIDING = threading.Lock()
 
 
 def toulbar2() -> Any:
@@ -35,6 +41,24 @@ def toulbar2() -> Any:
             "pip install 'blockwolfe[map]', or use decoder='approximate'."
         ) from error
     return pytoulbar2
+
+
+@contextlib.contextmanager
+def _without_mpi() -> Iterator[None]:
+    """As if mpi4py were not installed, which pytoulbar2 imports whenever it makes a network.
+
+    That import starts MPI in this process: Open MPI forks a daemon, leaves folders among the
+    temporary files, and ends the process where the daemon dies. There is nothing to gain by it:
+    a network is solved in the process that asks, also where that is one of many of an MPI job.
+    """
+    with _HIDING:  # (else a second thread would take what is hidden for what there was)
+        known = {name: sys.modules[name] for name in ("mpi4py",) if name in sys.modules}
+        sys.modules["mpi4py"] = None  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            del sys.modules["mpi4py"]
+            sys.modules.update(known)
 
 
 def maximize(unary: Any, pairwise: Any, edges: Any) -> tuple[np.ndarray, float]:
@@ -62,7 +86,8 @@ def settle(
     n_nodes, n_labels = unary.shape
     node_cost, edge_cost, unit = _costs(unary, pairwise)
     cost = _cost_of(node_cost, edge_cost, ends, labels)
-    network = toulbar2().CFN(ubinit=cost, resolution=0, verbose=-1)
+    with _without_mpi():
+        network = toulbar2().CFN(ubinit=cost, resolution=0, verbose=-1)
     network.AddVariables(n_nodes, "x", 0, n_labels - 1)
     network.AddFunctions(np.arange(n_nodes), node_cost)
     network.AddFunctions(ends.astype(np.int64), edge_cost)

@@ -43,7 +43,8 @@ class Drawn:
     key: Callable[[Any], Hashable]  # of an output as the package gives it
     size: float = 1.0  # of the features
     own_bounds: Callable[[Any], list[tuple[slice, float, float]]] = field(default=lambda task: [])
-    is_exact: bool = True  # whether decoding is
+    is_exact: bool = True  # whether the oracle is
+    predicts_best: bool = True  # where it is: whether predictions are the best outputs
     is_slow: bool = False  # whether an oracle call takes longer than a few microseconds
     has_bounds: bool = True  # where it is not exact: whether it proves bounds
     words: dict[str, str] = field(default_factory=dict)

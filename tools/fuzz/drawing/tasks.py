@@ -29,7 +29,9 @@ def slack_rescaling(rng: np.random.Generator) -> Drawn:
         return inner.own_bounds(fitted.task_)  # type: ignore[attr-defined]
 
     task = bw.tasks.SlackRescaling(inner.task)
-    return replace(inner, task=task, blocks=blocks, own_bounds=own_bounds)
+    drawn = replace(inner, task=task, blocks=blocks, own_bounds=own_bounds)
+    # (its oracle scores every output, while predictions are by the task that it rescales)
+    return replace(drawn, is_exact=True, predicts_best=inner.is_exact)
 
 
 GENERATORS: dict[str, Generator] = {

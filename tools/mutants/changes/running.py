@@ -135,7 +135,7 @@ MUTANTS = [
     ),
     Mutant(
         STALLING,
-        "return waited >= max(PATIENCE * every, self.passes)",
+        "return waited >= max(PATIENCE * every, LEAST_PASSES, self.passes)",
         "return waited >= 1",
         "STALLED although the next pass moves on",
         STALLED,
