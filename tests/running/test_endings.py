@@ -58,7 +58,7 @@ def test_the_certificate_is_of_the_weights_that_are_returned(method, passes):
     problem = problem_of()
     result = bw.solve(problem, LAM, method, 1e-9, max_passes=passes, random_state=0)
     found = result.certificate
-    if "cache" not in method:  # (else visits without an oracle call count less)
+    if "cache" not in str(method).lower():  # (else visits without an oracle call count less)
         assert result.trace[-1].passes == passes
     assert result.trace[-1].gap == found.gap
     assert found.primal == pytest.approx(problem.primal(result.w, LAM), rel=1e-12)
