@@ -1,5 +1,6 @@
 """The benchmark scripts run and print a table, on a small scale."""
 
+import json
 import os
 import subprocess
 import sys
@@ -99,3 +100,53 @@ def test_tables_of_real_data(data_home, script):
             low, high = RANGES[name]
             assert low <= number(row[name]) <= high, (name, row)
         assert RANGES.keys() & row.keys()
+
+
+def test_predictions_of_every_model_in_one_table(tmp_path):
+    pytest.importorskip("pycrfsuite")
+    records = tmp_path / "lines.jsonl"
+    arguments = ["--sets", "digits", "--at-most", 60, "--records", records]
+    rows = table_of("predictions_table.py", *arguments)
+    assert [row["model"].split()[0] for row in rows] == [
+        *("StructuredSVM,", "StructuredSVMCV,", "CRFsuite", "CRFsuite", "SVM", "CRFsuite")
+    ]
+    assert all(number(row["accuracy"]) > 0.8 and number(row["CPU s"]) > 0 for row in rows)
+    assert len(records.read_text().splitlines()) == len(rows)
+
+
+def test_lines_of_predictions_are_made_once(tmp_path):
+    """What a crash has left is gone on from."""
+    records = tmp_path / "lines.jsonl"
+    arguments = ["--sets", "digits", "--at-most", 30, "--records", records, "--models"]
+    (first,) = table_of("predictions_table.py", *arguments, "linear")
+    assert number(first["accuracy"]) > 0.5
+    before = json.loads(records.read_text())
+    records.write_text(json.dumps({**before, "accuracy": 0.5}) + "\n")
+    again, new = table_of("predictions_table.py", *arguments, "linear", "svm")
+    assert again["accuracy"] == "0.5000"
+    assert new["chosen"] == "lam = 5/n"
+    assert len(records.read_text().splitlines()) == 2
+
+
+def test_strengths_of_a_crf():
+    pytest.importorskip("pycrfsuite")
+    arguments = ["--sets", "digits", "--at-most", 60, "--c2", 1]
+    (row,) = table_of("crf_strength.py", *arguments)
+    assert {row[name] for name in ("data", "c2")} == {"digits", "1"}
+    assert all(0.5 < number(row[name]) < 1 for name in ("CRFsuite", "by count", "by share"))
+
+
+def test_what_the_defaults_rest_on():
+    rows = table_of("defaults_table.py", "--sets", "digits", "--at-most", 40)
+    assert {row["loss"] for row in rows} == {"hamming", "normalized_hamming"}
+    assert {row["point"] for row in rows} == {"best", "last"}
+    assert all(row["ending"] == "CERTIFIED" for row in rows)
+    assert all(number(row["relative gap"]) <= 0.01 < 0.5 < number(row["held out"]) for row in rows)
+
+
+def test_more_features_of_words_tell_more(data_home):
+    rows = table_of("features_table.py", "--at-most", 300, "--data-home", data_home)
+    found = [number(row["held out"]) for row in rows]
+    assert len(rows) == 5
+    assert found[0] < found[-1]
+    assert number(rows[0]["weights"]) < number(rows[-1]["weights"])

@@ -117,6 +117,7 @@ BAD_MODELS = {
     "a lambda of many digits": setter(("lam",), 10**4000),
     "a certificate with more": setter(("certificate", "x"), 1.0),
     "a certificate with less": drop_value("certificate", "gap"),
+    "a certificate in no unit": setter(("certificate", "unit"), 0.0),
     "a certificate of text": setter(("certificate", "gap"), "0"),
     "block gaps as text": of_array("block_gaps", lambda gaps: gaps.astype(str)),
     "a trace without rows": lambda header, arrays: arrays.update(

@@ -48,6 +48,7 @@ def test_round_trip(tmp_path, name):
     np.testing.assert_array_equal(svm.coef_, back.coef_)
     assert back.lam_ == svm.lam_
     assert back.certificate_.gap == svm.certificate_.gap
+    assert back.certificate_.relative_gap == svm.certificate_.relative_gap
     assert back.certificate_.exact is True
     np.testing.assert_array_equal(back.trace_["gap"], svm.trace_["gap"])
     assert repr(back.method) == repr(svm.method)

@@ -74,7 +74,7 @@ def program(
     \b
     Examples:
       blockwolfe demo
-      blockwolfe train chain train.txt.gz -o chunker.npz --lam 0.01 --tol 0.02 --min-count 3
+      blockwolfe train chain train.txt.gz -o chunker.npz --min-count 3
       blockwolfe evaluate chunker.npz test.txt.gz
       blockwolfe predict chunker.npz new.txt
       blockwolfe inspect chunker.npz

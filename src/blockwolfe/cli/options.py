@@ -137,7 +137,8 @@ Method = Annotated[
     ),
 ]
 Lam = Annotated[
-    float | None, typer.Option(metavar="LAM", help="Strength of regularisation; else 1/n.")
+    float | None,
+    typer.Option(metavar="LAM", help="Strength of regularisation; else the task's own."),
 ]
 Seconds = Annotated[float | None, typer.Option(metavar="SECONDS", help="Budget of seconds.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed; the same seed gives the same run.")]

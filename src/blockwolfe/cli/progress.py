@@ -44,8 +44,9 @@ def seconds_left(seconds: Sequence[float], gaps: Sequence[float], tol: float) ->
 class TrainingProgress:
     """A callback and context manager: on a terminal a live bar, else a line now and then."""
 
-    def __init__(self, tol: float, is_quiet: bool) -> None:
-        self.tol, self.is_quiet = tol, is_quiet
+    def __init__(self, is_quiet: bool) -> None:
+        self.is_quiet = is_quiet
+        self.tol = 0.0  # as a gap; the first event says it
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._progress = Progress(
             SpinnerColumn(),
@@ -71,7 +72,7 @@ class TrainingProgress:
 
     def __call__(self, event: Any) -> None:
         """One pass has ended."""
-        row = event.row
+        row, self.tol = event.row, event.tol
         if not math.isnan(row.gap):
             self._seconds.append(row.seconds)
             self._gaps.append(row.gap)

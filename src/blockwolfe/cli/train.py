@@ -65,7 +65,9 @@ Simple = Annotated[
     bool,
     typer.Option("--one-standard-error", help="With --cv: the largest lam within one of the best."),
 ]
-Tol = Annotated[float, typer.Option(metavar="GAP", help="Certified gap to stop at.")]
+Tol = Annotated[
+    float, typer.Option(metavar="GAP", help="Certified gap to stop at; 1 is where training begins.")
+]
 Passes = Annotated[
     int | None,
     typer.Option(
@@ -121,7 +123,7 @@ class Strength:
 class Training(o.Run):
     """How the model is trained, and where it ends."""
 
-    tol: Tol = 1e-3
+    tol: Tol = 1e-2
     max_passes: Passes = None
     max_oracle_calls: Calls = None
     checkpoint: CheckpointFile = None
@@ -160,10 +162,10 @@ def train(
 
     \b
     Examples:
-      blockwolfe train chain train.txt.gz -o chunker.npz --lam 0.01 --tol 0.02 --min-count 3
+      blockwolfe train chain train.txt.gz -o chunker.npz --min-count 3
       blockwolfe train chain ner.txt -o ner.npz --template 'w[0]; w[-1],w[0]; w[0].suffix3'
       blockwolfe train chain en.conllu.gz -o tagger.npz --column upos
-      blockwolfe train chain ner.txt -o ner.npz --set 'task_loss=hamming(normalize=false)'
+      blockwolfe train chain ner.txt -o ner.npz --set task_loss=normalized_hamming
       blockwolfe train chain a.jsonl b.jsonl -o tagger.npz --cv 3
       blockwolfe train chain train.txt -o tagger.npz --early-stopping --held-out dev.txt
       blockwolfe train chain train.txt -o tagger.npz --path --held-out dev.txt
@@ -318,7 +320,7 @@ def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
     from blockwolfe.cli.progress import TrainingProgress
     from blockwolfe.errors import InputError, NotCertifiedWarning
 
-    with TrainingProgress(svm.tol, is_quiet) as progress, warnings.catch_warnings():
+    with TrainingProgress(is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
         progress.follow(svm)
         held_out = None if other is None else (other.X, other.Y)

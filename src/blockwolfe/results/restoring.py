@@ -22,7 +22,10 @@ _KINDS = {"int": "iu", "float": "f", "bool": "b", "str": "U"}
 
 def certificate_of(read: Reader, block_gaps: np.ndarray) -> Certificate:
     """A certificate; that its numbers are true only a full pass can tell (`certify`)."""
-    return record_of(Certificate, read, {"block_gaps": block_gaps})
+    found: Certificate = record_of(Certificate, read, {"block_gaps": block_gaps})
+    if not 0.0 < found.unit < np.inf:
+        raise Misfit(f"certificate.unit is {found.unit}; expected a number > 0.")
+    return found
 
 
 def are_same(now: Certificate, before: Certificate) -> bool:

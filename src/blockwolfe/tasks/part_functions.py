@@ -93,8 +93,8 @@ def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
     >>> augment(blocks.data, 0, np.array([5.0, 0.0, 0.0, 0.0]), scores)
     4
     >>> scores.reshape(2, 2)
-    array([[5. , 0.5],
-           [0.5, 0. ]])
+    array([[5., 1.],
+           [1., 0.]])
     """
     size = cols.n_parts(data.columns, i)
     for p in range(size):
@@ -120,7 +120,7 @@ def finish(data: PartData, i: int, part: Any, size: int, value: Any) -> tuple[in
     >>> X, Y = [bw.tasks.Graph([[1.0], [2.0]], [])], [["a", "b"]]
     >>> blocks = bw.Problem(bw.tasks.Tree(bias=False), X, Y).blocks
     >>> finish(blocks.data, 0, np.array([1, 3], dtype=np.int32), 2, np.zeros(2))  # "b", "b"
-    (2, 0.5, 0.0)
+    (2, 1.0, 0.0)
     """
     begin, n_costs = data.cost_start[i], data.cost_start[i + 1] - data.cost_start[i]
     loss = data.base[i]

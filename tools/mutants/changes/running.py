@@ -72,8 +72,8 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "return max((t for t in self.limits.targets if t < known), default=self.limits.tol)",
-        "return self.limits.tol",
+        "return self.limits.next_gap(known)",
+        "return self.limits.gap",
         "targets are not certified on the way",
         f"{ENDINGS}::test_every_target_on_the_way_is_certified",
     ),
@@ -282,8 +282,8 @@ MUTANTS = [
     ),
     Mutant(
         "running/solve.py",
-        '{"lam": lam}',
-        "{}",
+        '{"lam": lam, "point": point}',
+        '{"point": point}',
         "a checkpoint of another lambda is taken",
         REFUSED,
     ),

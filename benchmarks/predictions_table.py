@@ -1,0 +1,223 @@
+"""How well models predict out of the box: ours, CRFsuite's, and an SVM for every position.
+
+    python benchmarks/predictions_table.py [--sets digits conll] [--models svm crf] [--records F]
+
+Test measures, and CPU seconds of training alone, choosing included. Nothing is chosen on test
+data: `StructuredSVMCV` chooses on folds of the training set, the others that choose (CRFsuite's c1
+and c2, C of the SVM for every position) on a fifth of it, after which they are trained on all.
+With `--records` every line is kept as it comes, as JSON; lines that are there are not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import crfsuite
+import numpy as np
+import scipy.sparse as sp
+from common import machine, options, publish, table, timed
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import blockwolfe as bw
+from blockwolfe.data import find_file
+from blockwolfe.data.formats.base import read_source
+from blockwolfe.data.formats.tagging import TaggedWords
+
+MEASURES = ["accuracy", "chunk F1"]
+HEADER = ["data", "model", "chosen", *MEASURES, "CPU s"]
+# Values that are tried on a fifth of the training set.
+CRF_GRID = [{"c1": c1, "c2": c2} for c1, c2 in product((0.0, 0.1, 1.0), (0.01, 0.1, 1.0))]
+LINEAR_GRID = [{"C": C} for C in (0.01, 0.1, 1.0)]
+EXAMPLES_TO_COMPILE = 20
+
+
+class Data(NamedTuple):
+    """Sequences to train on and to test on."""
+
+    X: Any
+    Y: Any
+    X_test: Any
+    Y_test: Any
+    has_chunks: bool = False
+
+    def score(self, Y_hat: Any) -> dict[str, float]:
+        """The measures of predictions on test data; the last is what is chosen by."""
+        found = {"accuracy": bw.metrics.token_accuracy(self.Y_test, Y_hat)}
+        if self.has_chunks:
+            found["chunk F1"] = bw.metrics.chunk_f1(self.Y_test, Y_hat).f1
+        return found
+
+    def held_out(self, seed: int = 0) -> Data:
+        """A fifth of the training set as test data, the rest to train on."""
+        order = np.random.default_rng(seed).permutation(len(self.Y))
+        test, train = np.split(order, [len(order) // 5])
+        parts = ([V[i] for i in at] for at in (train, test) for V in (self.X, self.Y))
+        return Data(*parts, self.has_chunks)
+
+    def first(self, n: int | None) -> Data:
+        """At most so many examples of either part."""
+        return Data(*(V[:n] for V in self[:4]), self.has_chunks)
+
+
+class Outcome(NamedTuple):
+    """What a model predicts for test data, what it chose, and what its training took."""
+
+    Y_hat: Any
+    cpu_seconds: float
+    chosen: str = ""
+
+
+def splits(load: Callable[[str], Any], has_chunks: bool = False) -> Data:
+    train, test = load("train"), load("test")
+    return Data(train.X, train.Y, test.X, test.Y, has_chunks)
+
+
+def treebank(column: str, home: Any, template: str | None = None) -> Data:
+    """Words of UD English EWT with one of its columns as labels."""
+    files = [find_file("ud_ewt", f"en_ewt-ud-{s}.conllu.gz", home) for s in ("train", "test")]
+    train, test = (read_source(str(file)) for file in files)
+    words = TaggedWords(column=column, template=template)
+    seen, unseen = words.learn([train]), words.read(test, labelled=True)
+    return Data(seen.X, seen.Y, unseen.X, unseen.Y)
+
+
+SETS: dict[str, Callable[[Any], Data]] = {
+    "digits": lambda home: splits(lambda split: bw.datasets.digit_strings(split=split)),
+    "ocr-small": lambda home: splits(lambda split: bw.datasets.load_ocr("small", split, home)),
+    "ocr-large": lambda home: splits(lambda split: bw.datasets.load_ocr("large", split, home)),
+    "conll": lambda home: splits(lambda split: bw.datasets.load_conll2000(split, home), True),
+    "ud-upos": lambda home: treebank("upos", home),
+    "ud-xpos": lambda home: treebank("xpos", home),
+}
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+def structured(estimator: Any, data: Data) -> Outcome:
+    """One of our estimators, compiled before it is timed."""
+    small = data.first(EXAMPLES_TO_COMPILE)
+    estimator.fit(small.X, small.Y)
+    run = timed(lambda: estimator.fit(data.X, data.Y))
+    chosen = f"lam = {estimator.lam_ * len(data.Y):.3g}/n"
+    return Outcome(estimator.predict(data.X_test), run.cpu_seconds, chosen)
+
+
+def crf(algorithm: str, data: Data, **params: Any) -> Outcome:
+    """CRFsuite."""
+    model = crfsuite.train(data.X, data.Y, algorithm, params)
+    dtype = np.asarray(data.Y[0]).dtype
+    dtype = object if dtype.kind == "U" else dtype  # (a longer label is not to be cut)
+    return Outcome(crfsuite.predict(model, data.X_test, dtype), model.cpu_seconds)
+
+
+def linear(data: Data, C: float) -> Outcome:
+    """An SVM that sees the row of one position at a time."""
+    svm = LinearSVC(C=C, random_state=0)
+    rows, labels = sp.vstack(list(map(sp.csr_array, data.X)), "csr"), np.concatenate(data.Y)
+    run = timed(lambda: svm.fit(rows, labels))
+    return Outcome([svm.predict(sp.csr_array(x)) for x in data.X_test], run.cpu_seconds)
+
+
+def tuned(train: Callable[..., Outcome], grid: list[dict[str, float]], data: Data) -> Outcome:
+    """The options of a grid that are best on a fifth of the training set; all time counts."""
+    part = data.held_out()
+    tried = [train(part, **given) for given in grid]
+    scores = [list(part.score(one.Y_hat).values())[-1] for one in tried]
+    best = grid[int(np.argmax(scores))]
+    last = train(data, **best)
+    named = ", ".join(f"{name} = {value:g}" for name, value in best.items())
+    total = last.cpu_seconds + sum(one.cpu_seconds for one in tried)
+    return Outcome(last.Y_hat, total, f"{named}; last training {last.cpu_seconds:.3g} s")
+
+
+def lbfgs(data: Data, **params: Any) -> Outcome:
+    return crf("lbfgs", data, **params)
+
+
+MODELS: dict[str, tuple[str, Callable[[Data], Outcome]]] = {
+    "svm": (
+        "StructuredSVM, defaults",
+        lambda data: structured(bw.StructuredSVM(bw.tasks.Chain(), random_state=0), data),
+    ),
+    "svm-cv": (
+        "StructuredSVMCV, defaults",
+        lambda data: structured(bw.StructuredSVMCV(bw.tasks.Chain(), random_state=0), data),
+    ),
+    "crf": ("CRFsuite L-BFGS, defaults", lbfgs),
+    "perceptron": ("CRFsuite averaged perceptron", lambda data: crf("ap", data)),
+    "linear": ("SVM per position", lambda data: tuned(linear, LINEAR_GRID, data)),
+    "crf-tuned": ("CRFsuite L-BFGS, tuned", lambda data: tuned(lbfgs, CRF_GRID, data)),
+}
+
+
+# -- lines ---------------------------------------------------------------------------------------
+
+
+def line(name: str, model: str, data: Data) -> dict[str, Any]:
+    """One model on one set."""
+    title, train = MODELS[model]
+    found = train(data)
+    measures = {name: round(value, 4) for name, value in data.score(found.Y_hat).items()}
+    seconds = round(found.cpu_seconds, 3)
+    return {"data": name, "model": title, "chosen": found.chosen, **measures, "CPU s": seconds}
+
+
+def kept(records: Path | None) -> list[dict[str, Any]]:
+    """The lines of earlier runs."""
+    if records is None or not records.exists():
+        return []
+    return [json.loads(text) for text in records.read_text().splitlines()]
+
+
+def keep(records: Path | None, row: dict[str, Any]) -> None:
+    """Show a line, and add it to those of a file."""
+    text = json.dumps(row)
+    print(text, flush=True)
+    if records is not None:
+        with records.open("a") as file:
+            file.write(text + "\n")
+
+
+def made(given: Any, models: list[str]) -> Iterator[dict[str, Any]]:
+    """A line after the other: those that are kept, and new ones, which are kept at once."""
+    earlier = {(row["data"], row["model"]): row for row in kept(given.records)}
+    for name in given.sets:
+        wanted = [(name, MODELS[model][0]) for model in models]
+        data = None if earlier.keys() >= set(wanted) else SETS[name](given.data_home)
+        for model, key in zip(models, wanted, strict=True):
+            if key not in earlier and data is not None:
+                earlier[key] = line(name, model, data.first(given.at_most))
+                keep(given.records, earlier[key])
+            yield earlier[key]
+
+
+def main() -> None:
+    parser = options(__doc__, needs_data=True)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--records", type=Path, help="keep every line in this file as it comes")
+    parser.add_argument("--at-most", type=int, help="examples of either part; all by default")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", bw.NotCertifiedWarning)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    models = [m for m in given.models if crfsuite.IS_THERE or not MODELS[m][0].startswith("CRF")]
+    if models != given.models:
+        publish(None, "python-crfsuite is not installed: its lines are left out.")
+    rows = [[cell(name, row.get(name, "")) for name in HEADER] for row in made(given, models)]
+    publish(given.output, table(HEADER, rows), machine())
+
+
+def cell(name: str, value: Any) -> Any:
+    """Measures with four digits, the time with fewer."""
+    return f"{value:.4f}" if value != "" and name in MEASURES else value
+
+
+if __name__ == "__main__":
+    main()
