@@ -388,6 +388,7 @@ def _numbers(svm: Any) -> dict[str, Any]:
         "certified": result.is_certified,
         "message": result.message,
         "gap": certificate.gap,
+        "relative_gap": certificate.relative_gap,
         "tol": result.tol,
         "primal": certificate.primal,
         "dual": certificate.dual,

@@ -48,7 +48,7 @@ def compare(
     methods : names such as "bcfw+gap+pairwise", method objects, or a dict from labels to these.
     budget : of each run: seconds, or a dict with any of max_passes, max_oracle_calls, time_limit.
     seeds : every method is run once with each.
-    tol : certified gap at which a run ends; by default the smallest target.
+    tol : certified gap at which a run ends, relative as in `solve`; by default the smallest target.
     targets : gaps of which the table says when they were first certified.
     held_out : (X, Y) on which the mean task loss is traced; its cost is not counted.
     verbose : 1 prints a line for every run as it ends, 2 also shows its progress.
@@ -98,7 +98,8 @@ def _run_all(
             trace, cpu_seconds = meter.finish(result.trace, result.w)
             ending = f"{result.status.name}, {result.certificate.figure}"
             console.print(f"{label}, seed {seed}: {ending}, {result.seconds:.3g} s", markup=False)
-            yield MethodRun(label, method, seed, result.status, trace, cpu_seconds, len(problem))
+            done = (label, method, seed, result.status, trace, cpu_seconds)
+            yield MethodRun(*done, len(problem), problem.unit)
             if result.status is Status.INTERRUPTED:
                 return
 

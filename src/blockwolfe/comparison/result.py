@@ -42,6 +42,7 @@ class MethodRun:
     trace: Trace
     cpu_seconds: np.ndarray
     n_blocks: int
+    unit: float = 1.0  # of targets: the objective at w = 0
 
     @property
     def effective_passes(self) -> np.ndarray:
@@ -63,8 +64,9 @@ class MethodRun:
         return np.asarray(self.trace["valid"] & ~np.isnan(self.trace["gap"]))
 
     def effort_to(self, target: float) -> dict[str, float]:
-        """What it took until a gap of at most `target` was first certified; NaN if it never was."""
-        reached = np.flatnonzero(self.is_certified & (self.trace["gap"] <= target))
+        """What it took until a relative gap of at most `target` was certified; NaN if it never was."""
+        is_small = self.trace["gap"] <= target * self.unit
+        reached = np.flatnonzero(self.is_certified & is_small)
         if not len(reached):
             return dict.fromkeys(_MEASURES, float("nan"))
         return {name: float(self.column(name)[reached[0]]) for name in _MEASURES}

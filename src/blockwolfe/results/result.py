@@ -112,7 +112,9 @@ class Result:
             return f"not known   ({certificate.kind})"
         is_share = certificate.is_finite and certificate.primal > 0.0 and certificate.gap >= 0.0
         share = f"; {certificate.gap / certificate.primal:.2%} of the primal" if is_share else ""
-        return f"{certificate.gap:.4g}   ({certificate.kind}; tol {self.tol:.4g}{share})"
+        relative = "" if certificate.unit == 1.0 else f"relative {certificate.relative_gap:.4g}; "
+        kind = f"{certificate.kind}; {relative}tol {self.tol:.4g}{share}"
+        return f"{certificate.gap:.4g}   ({kind})"
 
     def _repr_html_(self) -> str:
         """The summary, for notebooks."""

@@ -43,7 +43,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_result(cls, result: Result) -> ConvergenceDisplay:
         """The display of a solver's result."""
-        return cls(result.trace, result.tol)
+        return cls(result.trace, result.tol * result.certificate.unit)
 
     @property
     def has_losses(self) -> bool:

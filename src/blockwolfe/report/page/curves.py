@@ -32,6 +32,7 @@ def convergence_figures(svm: StructuredSVM) -> dict[str, dict[str, Any]]:
         "band": {"name": "the optimum is in here", "low": dual, "high": column["primal"]},
         "positive": True,
     }
+    tol = float(svm.tol) * svm.certificate_.unit
     gap: dict[str, Any] = {
         "title": "Gap",
         "x": x,
@@ -39,8 +40,8 @@ def convergence_figures(svm: StructuredSVM) -> dict[str, dict[str, Any]]:
             _series("gap at a full pass", column["gap"]),
             _series("estimate on the way", column["gap_estimate"]),
         ],
-        "line": {"name": "tol", "value": float(svm.tol)},
-        "floor": _floor(column["gap"], float(svm.tol)),
+        "line": {"name": "tol", "value": tol},
+        "floor": _floor(column["gap"], tol),
         "log": True,
         "positive": True,
     }

@@ -85,8 +85,8 @@ def _ending(svm: StructuredSVM) -> Html:
     result: Result | None = getattr(svm, "result_", None)
     if is_certified(svm):
         ending = element("span", "Certified", class_="good")
-        return element("p", ending, f": the gap is at most tol = {number(svm.tol)}.")
+        return element("p", ending, f": the relative gap is at most tol = {number(svm.tol)}.")
     ending = element("span", "Not certified", class_="bad")
     why = f" {result.status.sentence} {result.remedy}" if result is not None else ""
-    asked = f": a gap of at most tol = {number(svm.tol)} was asked for.{why}"
+    asked = f": a relative gap of at most tol = {number(svm.tol)} was asked for.{why}"
     return element("p", ending, asked, class_="note")
