@@ -39,7 +39,7 @@ def test_everything_is_in_it(chain, tmp_path):
     assert sorted(drawn) == ["bounds", "calibration", "confusion", "gap", "losses", "transitions"]
     certificate = svm.certificate_
     assert f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)" in text
-    assert "Certified</span>: the gap is at most tol = 0.001." in text
+    assert "Certified</span>: the relative gap is at most tol = 0.001." in text
     assert "svm = bw.StructuredSVM(lam=0.1, random_state=0, task=Chain()" in text
     for word in ("scikit-learn", "numba", "Hardest training examples", "w:cat", "D → N"):
         assert word in text

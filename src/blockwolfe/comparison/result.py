@@ -64,7 +64,7 @@ class MethodRun:
         return np.asarray(self.trace["valid"] & ~np.isnan(self.trace["gap"]))
 
     def effort_to(self, target: float) -> dict[str, float]:
-        """What it took until a relative gap of at most `target` was certified; NaN if it never was."""
+        """What it took to certify a relative gap of at most `target`; NaN if none was."""
         is_small = self.trace["gap"] <= target * self.unit
         reached = np.flatnonzero(self.is_certified & is_small)
         if not len(reached):
