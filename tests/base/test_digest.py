@@ -256,7 +256,7 @@ OTHER = {
     "circles": (family(), family("another")),
     "sparse": (sp.csr_array([[1.0, 0.0]]), sp.csr_array([[0.0, 1.0]])),
     "columns": (sp.csr_array((1, 2)), sp.csr_array((1, 3))),
-    "options": (bw.tasks.Hamming(), bw.tasks.Hamming(normalize=False)),
+    "options": (bw.tasks.Hamming(), bw.tasks.Hamming(normalize=True)),
     "class": (bw.tasks.Hamming(), bw.tasks.ZeroOne()),
 }
 

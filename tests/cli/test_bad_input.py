@@ -284,7 +284,17 @@ def test_ctrl_c_before_there_is_anything_to_keep(inside, corpus, tmp_path, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr("blockwolfe.path.cv.solve_path", interrupted)
-    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "m.npz", "--cv", "2")
+    done = inside(
+        "train",
+        "chain",
+        corpus / "train.txt",
+        "-o",
+        tmp_path / "m.npz",
+        "--cv",
+        "2",
+        "--eps",
+        "0.1",
+    )
     assert done.returncode == 130
     assert done.stderr.splitlines()[-1] == "blockwolfe: interrupted; nothing was written."
     assert list(tmp_path.iterdir()) == []

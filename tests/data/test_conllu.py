@@ -96,7 +96,7 @@ def test_treebank(data_home, split, n_sentences, n_words):
     assert len(data.X) == len(data.Y) == n_sentences
     assert sum(map(len, data.Y)) == n_words
     assert all((heads == 0).sum() == 1 for heads in data.Y)
-    assert f"{n_sentences} sentences, {n_words} words" in repr(data)
+    assert f"{n_sentences:,} sentences, {n_words:,} words" in repr(data)
 
 
 def test_missing_altered_and_unknown(tmp_path):

@@ -176,7 +176,7 @@ def test_heads_are_plain_numbers(head):
 
 def test_a_head_beyond_the_last_sentence_has_a_line():
     line = "1\ta\t_\tX\t_\t_\t7\t_\t_\t_"
-    with pytest.raises(InputError, match="sentence that ends at line 1 of a.txt has 1 words"):
+    with pytest.raises(InputError, match="sentence that ends at line 1 of a.txt has 1 word"):
         Treebank().read(source(line), labelled=True)
 
 

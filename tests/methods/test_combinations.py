@@ -142,7 +142,8 @@ def test_agreement_within_certificates(problems, name, is_bounded, method):
 def test_kkt_of_the_active_set(problems, name, method):
     """A corner that lies h below the block's maximum has weight at most gap / h."""
     problem = problems[name, False]
-    result = bw.solve(problem, LAM, method, tol=1e-3, max_passes=3000, random_state=0)
+    options = {"max_passes": 3000, "random_state": 0, "point": "last"}
+    result = bw.solve(problem, LAM, method, tol=1e-3, **options)
     active = result.state.active
     for i in range(len(problem)):
         terms = hinge_terms(problem, i)

@@ -11,7 +11,7 @@ N_LAMS = 200
 @pytest.fixture(scope="module")
 def problem(data_home):
     train = bw.datasets.load_ocr("small", "train", data_home)
-    return bw.Problem(bw.tasks.Chain(26), train.X, train.Y)
+    return bw.Problem(bw.tasks.Chain(26, task_loss="normalized_hamming"), train.X, train.Y)
 
 
 @pytest.mark.parametrize(("eps", "lam_min"), [(0.1, None), (0.01, 300.0), (0.01, 0.005)])

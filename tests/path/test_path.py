@@ -124,7 +124,7 @@ def test_first_breakpoint_is_the_closed_form():
     psibar = np.mean(worst, axis=0)
     theta = np.mean([max(-np.dot(psibar, psi) for psi, _ in group) for group in terms])
     expected = (np.dot(psibar, psibar) + theta) / (0.9 * EPS)
-    path = bw.solve_path(problem, EPS, random_state=0)
+    path = bw.solve_path(problem, EPS / problem.unit, random_state=0)
     assert path.lam_max == pytest.approx(expected, rel=1e-8)
 
 

@@ -30,7 +30,7 @@ def test_gaps_carried_to_the_next_lambda_are_those_of_a_new_certificate(method, 
         np.testing.assert_allclose(self.gaps, carried[-1][0])
 
     monkeypatch.setattr(DualEngine, "shrink", shrink)
-    bw.solve_path(problem, EPS, LAM_MIN, method, random_state=0)
+    bw.solve_path(problem, EPS / problem.unit, LAM_MIN, method, random_state=0)
     assert len(carried) > 5
     for told, true in carried:
         np.testing.assert_allclose(told, true, rtol=1e-7, atol=1e-10)
@@ -45,7 +45,7 @@ def test_estimates_carried_to_the_next_lambda_grow_by_their_slopes(monkeypatch):
 
     monkeypatch.setattr(DualEngine, "shrink", shrink)
     method = bw.BCFW(certify_every=10_000)  # (a full pass would renew them)
-    bw.solve_path(problem, EPS, LAM_MIN, method, exact=False, random_state=0)
+    bw.solve_path(problem, EPS / problem.unit, LAM_MIN, method, exact=False, random_state=0)
     assert len(carried) > 5
     for grown, slopes in carried[1:]:  # (the first comes from the certificate of the beginning)
         np.testing.assert_allclose(grown, slopes, rtol=1e-9, atol=1e-14)
@@ -55,7 +55,9 @@ def test_estimates_carried_to_the_next_lambda_grow_by_their_slopes(monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_number_of_a_path(method):
     problem = problem_of()
-    path = bw.solve_path(problem, EPS, LAM_MIN, method, random_state=0, keep_states=True)
+    path = bw.solve_path(
+        problem, EPS / problem.unit, LAM_MIN, method, random_state=0, keep_states=True
+    )
     assert path.status is bw.Status.CERTIFIED
     assert path.lam_min == LAM_MIN
     points = path.breakpoints
@@ -79,7 +81,9 @@ def test_every_number_of_a_path(method):
 
 def test_above_the_first_breakpoint():
     problem = problem_of()
-    path = bw.solve_path(problem, EPS, LAM_MIN, "bcfw", random_state=0, keep_states=True)
+    path = bw.solve_path(
+        problem, EPS / problem.unit, LAM_MIN, "bcfw", random_state=0, keep_states=True
+    )
     for factor in (1.5, 4.0, 100.0):
         lam = factor * path.lam_max
         certificate = bw.certify(problem, path.state(problem, lam), lam)
@@ -97,7 +101,7 @@ def test_the_first_breakpoint_is_the_closed_form():
     pairs = list(zip(dense.weight, dense.psi, worst, strict=True))
     psibar = sum(weight * psi[y] for weight, psi, y in pairs)
     theta = sum(weight * (-psi @ psibar).max() for weight, psi, _ in pairs)
-    path = bw.solve_path(problem, EPS, LAM_MIN, "bcfw", random_state=0, max_passes=2)
+    path = bw.solve_path(problem, EPS / problem.unit, LAM_MIN, "bcfw", random_state=0, max_passes=2)
     assert theta > 0.1 * psibar @ psibar
     assert path.lam_max == pytest.approx((psibar @ psibar + theta) / (0.9 * EPS), rel=1e-7)
 
@@ -106,7 +110,9 @@ def test_the_first_breakpoint_is_the_closed_form():
 def test_the_path_goes_to_zero_only_where_one_w_serves_all_that_is_left(exact):
     task, X, Y = enumerated_data(n=4, n_features=30, seed=0)  # separable
     problem = bw.Problem(task, list(X), list(Y))
-    path = bw.solve_path(problem, EPS, None, "bcfw", exact=exact, random_state=0, keep_states=True)
+    path = bw.solve_path(
+        problem, EPS / problem.unit, None, "bcfw", exact=exact, random_state=0, keep_states=True
+    )
     assert path.lam_min == 0.0
     assert path.breakpoints[-1].gap_at(0.0) <= EPS
     assert all(point.gap_at(0.0) > EPS for point in path.breakpoints[:-1])
@@ -117,10 +123,10 @@ def test_the_path_goes_to_zero_only_where_one_w_serves_all_that_is_left(exact):
 def test_a_path_that_goes_on_to_a_smaller_lambda_has_every_breakpoint_once(tmp_path):
     """Its last one was cut at lam_min: it is made anew, and serves as far as eps allows."""
     problem, options = problem_of(), {"method": "bcfw", "random_state": 0}
-    whole = bw.solve_path(problem, EPS, LAM_MIN, **options)
+    whole = bw.solve_path(problem, EPS / problem.unit, LAM_MIN, **options)
     kept = options | {"checkpoint": tmp_path / "path.npz"}
-    first = bw.solve_path(problem, EPS, 0.2, **kept)
-    again = bw.solve_path(problem, EPS, LAM_MIN, **kept)
+    first = bw.solve_path(problem, EPS / problem.unit, 0.2, **kept)
+    again = bw.solve_path(problem, EPS / problem.unit, LAM_MIN, **kept)
     assert first.lam_min == 0.2
     assert again.lam_min == LAM_MIN
     lams = [point.lam for point in again.breakpoints]
