@@ -49,7 +49,9 @@ def enumerated(**options):
 
 def chain(**options):
     X, Y = chain_data(n=5, longest=3)
-    return bw.Problem(bw.tasks.Chain(3, task_loss=COSTS), X, Y, **options)
+    return bw.Problem(
+        bw.tasks.Chain(3, task_loss=bw.tasks.CostMatrix(COSTS, normalize=True)), X, Y, **options
+    )
 
 
 LOWER = [-0.4, 0.0, -np.inf, 0.2, -np.inf, -0.1, 0.0, -1.0]

@@ -107,7 +107,8 @@ def test_the_trace_has_the_staleness_that_a_certificate_found(problem, monkeypat
 
     monkeypatch.setattr(BlockEngine, "certify", watched)
     method = bw.BCFW(bw.GapSampling(refresh_every=3), certify_every=3)
-    trace = bw.solve(problem, LAM, method, 0.0, max_passes=12, random_state=0).trace
+    options = {"max_passes": 12, "random_state": 0, "point": "last"}
+    trace = bw.solve(problem, LAM, method, 0.0, **options).trace
     is_certified = ~np.isnan(trace["gap"])
     ratio = np.array(estimates) / trace["gap"][is_certified]
     np.testing.assert_allclose(trace["staleness"][is_certified], ratio, rtol=10 * EPS)

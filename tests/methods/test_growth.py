@@ -59,7 +59,7 @@ def growing():
 def test_corners_larger_than_any_before(growing, method, n_jobs):
     result = bw.solve(growing, 0.1, method, tol=1e-3, max_passes=300, n_jobs=n_jobs)
     assert result.certificate.gap <= 0.05
-    again = bw.certify(growing, result.state, 0.1)
+    again = bw.certify(growing, result.state, 0.1, w=result.w)
     assert again.gap == pytest.approx(result.certificate.gap, abs=1e-12)
     assert growing.primal(result.w, 0.1) == pytest.approx(result.certificate.primal, abs=1e-12)
 
