@@ -141,7 +141,7 @@ def test_kkt(name):
     from scipy.optimize import linprog
 
     problem = PROBLEMS[name]()
-    result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
+    result = bw.solve(problem, LAM, tol=1e-2, random_state=0, point="last")
     state, blocks, truth = result.state, problem.blocks, problem.blocks.truth
     for i in np.flatnonzero(problem.weight):
         V = np.zeros(problem.n_features)

@@ -36,7 +36,7 @@ def test_any_choice_leaves_a_dual_point(name, direction):
     active = result.state.active
     sums = np.add.reduceat(active.weight, active.start[:-1])
     np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
-    fresh = bw.certify(problem, result.state, LAM)
+    fresh = bw.certify(problem, result.state, LAM, w=result.w)
     assert fresh.gap == pytest.approx(result.certificate.gap, abs=1e-12)
     gains = result.certificate.dual > 0.0
     assert gains == (direction != "LOCAL")  # (which moves no weight to a new corner)
