@@ -55,7 +55,7 @@ TASKS = {
         aligned,
         {"capacity": 2},
         {"capacity": (2, 3), "miss_cost": 2.0, "wrong_cost": 2.0, "possible_cost": 0.5}
-        | {"normalize": False, "bias": False}
+        | {"normalize": True, "bias": False}
         | {"project_truth": None},  # what is done with truths that are too large
     ),
     "Multiclass": (
@@ -97,7 +97,7 @@ TASKS = {
     "SpanningTree": (
         make.tagged_sentences,
         {},
-        {"task_loss": Hamming(normalize=False), "min_count": 2, "prune": False},
+        {"task_loss": Hamming(normalize=True), "min_count": 2, "prune": False},
     ),
     "Tree": (
         make.graphs,

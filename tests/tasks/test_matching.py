@@ -66,11 +66,11 @@ def test_features_by_hand():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, 3 / 2),
-        ({"normalize": False}, 3.0),
-        ({"miss_cost": 5.0, "normalize": False}, 7.0),
-        ({"wrong_cost": 5.0, "normalize": False}, 11.0),
-        ({"possible_cost": 0.25, "normalize": False}, 3.25),
+        ({}, 3.0),
+        ({"normalize": True}, 3 / 2),
+        ({"miss_cost": 5.0}, 7.0),
+        ({"wrong_cost": 5.0}, 11.0),
+        ({"possible_cost": 0.25}, 3.25),
     ],
 )
 def test_losses_by_hand(options, expected):
@@ -103,7 +103,7 @@ def test_every_method_reaches_the_enumerated_optimum(name, method):
     problem, lam = problem_of(name), 0.3
     best, _ = enumerated_optimum(problem, lam)
     result = bw.solve(problem, lam, method, tol=1e-3, max_passes=20_000, random_state=0)
-    certificate = bw.certify(problem, result.state, lam)
+    certificate = bw.certify(problem, result.state, lam, w=result.w)
     assert result.is_certified
     assert certificate.exact
     assert certificate.dual <= best + 1e-6

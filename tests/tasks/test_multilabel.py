@@ -114,10 +114,10 @@ def test_squared_lengths_are_those_of_the_general_formula():
 
 
 @pytest.mark.parametrize(("loss", "expected"), [
-    ("hamming", 3 / 4),
-    (bw.tasks.Hamming(normalize=False), 3.0),
-    (bw.tasks.Hamming(class_weight={0: 5.0, 1: 9.0}), 7 / 4),
-    ([[0, 2], [10, 0]], 14 / 4),
+    ("hamming", 3.0),
+    ("normalized_hamming", 3 / 4),
+    (bw.tasks.Hamming(class_weight={0: 5.0, 1: 9.0}), 7.0),
+    ([[0, 2], [10, 0]], 14.0),
 ])  # fmt: skip
 def test_losses_by_hand(loss, expected):
     X, Y = data()

@@ -52,10 +52,10 @@ def test_loss_counts_labels_and_begins():
     task = problem_of().task
     y = [(0, 2, "a"), (2, 4, "b")]
     assert task.loss(y, y) == 0.0
-    assert task.loss(y, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]) == 0.25
-    assert task.loss(y, [(0, 2, "b"), (2, 4, "b")]) == 0.5
-    assert task.loss(y, [(0, 1, "b"), (1, 4, "a")]) == 1.0
-    assert task.loss([(0, 2, "new"), (2, 4, "b")], y) == 0.5
+    assert task.loss(y, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]) == 1.0
+    assert task.loss(y, [(0, 2, "b"), (2, 4, "b")]) == 2.0
+    assert task.loss(y, [(0, 1, "b"), (1, 4, "a")]) == 4.0
+    assert task.loss([(0, 2, "new"), (2, 4, "b")], y) == 2.0
 
 
 def test_primal_equals_enumeration():
