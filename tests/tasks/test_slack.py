@@ -175,7 +175,8 @@ def test_resolution_counts_terms_that_cancel_in_psi():
     rng = np.random.default_rng(1)
     X = [bw.tasks.Arcs(rng.normal(size=(9, 2)) + 1e8, ARCS, 3) for _ in range(3)]
     Y = [[0, 1, 2], [2, 0, 2], [3, 1, 0]]
-    problem = bw.Problem(bw.tasks.SlackRescaling(bw.tasks.SpanningTree()), X, Y)
+    task = bw.tasks.SlackRescaling(bw.tasks.SpanningTree(task_loss="normalized_hamming"))
+    problem = bw.Problem(task, X, Y)
     result = bw.solve(problem, 0.01, "bcfw", max_passes=20, random_state=0)
     exact, certificate = exact_primal(X, Y, result.w, 0.01), result.certificate
     error = abs(float(Fraction(certificate.primal) - exact))
