@@ -219,7 +219,7 @@ def _use_checkpoint(genuine: Genuine, path: Path, is_crafted: bool, changed: str
     require(result.lam == genuine.lam, f"lambda {result.lam}, not {genuine.lam}")
     if certificate.valid and genuine.checks.drawn.has_bounds:
         _check_bracket(genuine, certificate, result.w)
-    is_done = certificate.valid and certificate.gap <= result.tol
+    is_done = certificate.valid and certificate.relative_gap <= result.tol
     require(is_done or result.status.name != "CERTIFIED", f"CERTIFIED with {certificate!r}")
     inside = (judge.lower <= result.w) & (result.w <= judge.upper)
     require(inside.all(), "w is outside of its bounds")

@@ -181,7 +181,7 @@ class _Case:
         }
         path = self._walk(eps, method, settings)
         note(path_status=path.status.name)
-        self.checks.path(path, eps, self.rng)
+        self.checks.path(path, path.eps, self.rng)
 
     def _walk(self, eps: float, method: Any, settings: dict[str, Any]) -> Any:
         """The path; begun or ended elsewhere where it cannot be as drawn, and says so."""
