@@ -76,7 +76,8 @@ def test_effort_is_that_of_the_first_certified_row(comparison):
     for run, row in zip(comparison.runs, comparison.rows(), strict=True):
         for target in TARGETS:
             found = [row[f"{name}_to_{target:g}"] for name in MEASURES]
-            reached = [k for k, seen in enumerate(run.trace) if seen.exact and seen.gap <= target]
+            gap = target * run.unit
+            reached = [k for k, seen in enumerate(run.trace) if seen.exact and seen.gap <= gap]
             if not reached:
                 assert np.isnan(found).all()
                 continue
@@ -326,6 +327,6 @@ def test_bad_data_is_refused(problem, held_out):
     with pytest.raises(bw.InputError, match="expected blockwolfe.Problem"):
         bw.compare("problem", LAM, ["bcfw"])
     with pytest.raises(bw.InputError, match="held_out must be a pair"):
-        bw.compare(problem, LAM, ["bcfw"], held_out=(1, 2, 3))
+        bw.compare(problem, LAM, ["bcfw"], held_out=(1, 2, 3, 4))
     with pytest.raises(bw.InputError, match="features"):
         bw.compare(problem, LAM, ["bcfw"], held_out=([np.ones((2, 7))], [[0, 1]]))

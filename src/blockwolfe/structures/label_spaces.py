@@ -100,9 +100,9 @@ class ChainSpace(_LabelSpace):
     """Label sequences for `unary` (T, K) and `transition` (K, K).
 
     >>> from blockwolfe.structures.space import n_best
-    >>> space = ChainSpace(np.array([[1.0, 0.0], [0.0, 0.6]]), np.eye(2))
+    >>> space = ChainSpace(np.array([[1.0, 0.25], [0.0, 0.5]]), np.eye(2))
     >>> [(labels.tolist(), score) for labels, score in n_best(space, 2)]
-    [([0, 0], 2.0), ([0, 1], 1.6)]
+    [([0, 0], 2.0), ([1, 1], 1.75)]
     """
 
     maximize = staticmethod(chain.maximize)
