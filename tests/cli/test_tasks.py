@@ -291,7 +291,7 @@ def test_hashed_features_have_names_without_their_data(tmp_path, inside):
     model = tmp_path / "m.npz"
     done = inside("train", "parsing", tmp_path / "a.conllu", "-o", model, "--lam", "0.01", "-q")
     assert done.returncode == 0
-    assert "child tag=NOUN" in inside("inspect", model).stdout
+    assert "child tag=" in inside("inspect", model).stdout
 
 
 def test_nodes_with_named_features(tmp_path, inside):

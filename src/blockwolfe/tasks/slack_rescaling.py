@@ -78,7 +78,7 @@ class SlackRescaling(Learned, BaseEstimator):
     >>> costs = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
     >>> task = SlackRescaling(bw.tasks.Multiclass(task_loss=costs))
     >>> svm = bw.StructuredSVM(task, lam=0.1, tol=1e-3).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    >>> svm.certificate_.gap <= 1e-3
+    >>> svm.certificate_.relative_gap <= 1e-3
     True
     """
 
