@@ -119,7 +119,7 @@ def spanning_tree(rng: np.random.Generator) -> Drawn:
         X.append(bw.tasks.Arcs(as_given(rng, rows), np.array(arcs), n_words))
         Y.append(list(truth) if rng.random() < 0.5 else np.array(truth))
         blocks.append(_tree_block(trees, truth, dict(zip(arcs, rows, strict=True)), is_mean))
-    loss = "hamming" if is_mean else bw.tasks.Hamming(normalize=False)
+    loss = "normalized_hamming" if is_mean else "hamming"
     task = bw.tasks.SpanningTree(task_loss=loss)
     key = lambda y: tuple(np.asarray(y).tolist())  # noqa: E731
     return Drawn(task, X, Y, lambda fitted: blocks, key, features.typical)

@@ -142,10 +142,12 @@ def draw_loss(rng: np.random.Generator, labels: Labels, is_single: bool = False)
     plain = (1 - np.eye(n)).astype(Real)
     kind = one_of(rng, "name", "name", "weights", "matrix", "costs")
     if kind == "name":
-        return Loss("zero_one" if is_single else "hamming", plain, True)
+        names = ("zero_one",) if is_single else ("hamming", "normalized_hamming")
+        name = one_of(rng, *names)
+        return Loss(name, plain, name == "normalized_hamming")
     matrix = np.round(rng.uniform(0.0, 3.0, size=(n, n)), 2) * (1 - np.eye(n))
     if kind == "matrix":
-        return Loss(matrix.tolist(), matrix.astype(Real), True)
+        return Loss(matrix.tolist(), matrix.astype(Real), False)
     option, weight = _class_weight(rng, labels)
     is_mean = bool(rng.random() < 0.5)
     if kind == "costs":

@@ -26,11 +26,13 @@ def segments(rng: np.random.Generator) -> Drawn:
     listed = [list(_segmentations(length, longest, n_labels)) for length in lengths]
     truths = [outputs[int(rng.integers(len(outputs)))] for outputs in listed]
     rows = [features.rows(length, width) for length in lengths]
-    task = bw.tasks.Segments(longest, labels=names)
+    is_mean = bool(rng.random() < 0.5)
+    task = bw.tasks.Segments(longest, labels=names, normalize=is_mean)
 
     def block(i: int) -> Block:
         phis = [_phi(rows[i].astype(Real), y, longest, n_labels) for y in listed[i]]
-        losses = [_loss(truths[i], y, lengths[i]) for y in listed[i]]
+        scale = Real(lengths[i] if is_mean else 1)
+        losses = [_loss(truths[i], y, lengths[i]) / scale for y in listed[i]]
         keys = [tuple((b, e, names[k]) for b, e, k in y) for y in listed[i]]
         return Block(
             np.array(phis), np.array(losses, dtype=Real), listed[i].index(truths[i]), list(keys)
@@ -68,10 +70,10 @@ def _phi(x: np.ndarray, y: Sequence[Segment], longest: int, n_labels: int) -> np
 
 
 def _loss(truth: Sequence[Segment], y: Sequence[Segment], n: int) -> Real:
-    """Share of positions with another label, or that begin a segment in one of the two only."""
+    """Positions with another label, or that begin a segment in one of the two only."""
     places = [{t: k for b, e, k in z for t in range(b, e)} for z in (truth, y)]
     begins = [{b for b, _, _ in z} for z in (truth, y)]
     wrong = sum(
         places[0][t] != places[1][t] or ((t in begins[0]) != (t in begins[1])) for t in range(n)
     )
-    return Real(wrong) / n
+    return Real(wrong)

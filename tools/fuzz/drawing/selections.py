@@ -84,23 +84,24 @@ def _set_loss(
     """The option, and what a false alarm and a miss of each label cost."""
     n_labels = len(names)
     ones = np.ones(n_labels, dtype=Real)
-    kind = one_of(rng, "name", "number", "matrix", "dict", "balanced")
+    kind = one_of(rng, "name", "share", "matrix", "dict", "balanced")
     if kind == "name":
-        return "hamming", ones / n_labels, ones / n_labels
-    if kind == "number":
-        return bw.tasks.Hamming(normalize=False), ones, ones
+        return "hamming", ones, ones
+    if kind == "share":
+        return "normalized_hamming", ones / n_labels, ones / n_labels
     if kind == "matrix":
         alarm, miss = np.round(rng.uniform(0.1, 3.0, size=2), 2).tolist()
         costs = [[0.0, alarm], [miss, 0.0]]
-        return costs, ones * Real(alarm) / n_labels, ones * Real(miss) / n_labels
+        return costs, ones * Real(alarm), ones * Real(miss)
     if kind == "dict":
         given = {names[0]: float(one_of(rng, 0.0, 3.0))}
         weight = np.array([given.get(name, 1.0) for name in names], dtype=Real)
-        return bw.tasks.Hamming(class_weight=given), ones / n_labels, weight / n_labels
+        return bw.tasks.Hamming(class_weight=given), ones, weight
     n_on = table.sum(axis=0).astype(Real)
     n_off = len(table) - n_on
     weight = np.where((n_on > 0) & (n_off > 0), n_off / np.maximum(n_on, 1), Real(1))
-    return bw.tasks.Hamming(class_weight="balanced"), ones / n_labels, weight / n_labels
+    loss = bw.tasks.Hamming(normalize=True, class_weight="balanced")
+    return loss, ones / n_labels, weight / n_labels
 
 
 def _set_block(
@@ -134,11 +135,11 @@ def _set_block(
 def program(rng: np.random.Generator) -> Drawn:
     """Selections under rows of constraints; phi sums the features of chosen variables."""
     n, width, features = int(rng.integers(1, 5)), int(rng.integers(1, 4)), Features(rng)
-    costs, is_mean = np.array([[0.0, 1.0], [1.0, 0.0]]), True
+    costs, is_mean = np.array([[0.0, 1.0], [1.0, 0.0]]), False
     option: Any = "hamming"
-    kind = one_of(rng, "name", "number", "matrix", "weight")
-    if kind == "number":
-        option, is_mean = bw.tasks.Hamming(normalize=False), False
+    kind = one_of(rng, "name", "share", "matrix", "weight")
+    if kind == "share":
+        option, is_mean = "normalized_hamming", True
     elif kind == "matrix":
         costs = np.array([[0.0, 0.5], [2.0, 0.0]])
         option = costs.tolist()
