@@ -16,7 +16,7 @@ GOLDEN = {0.01: (0.16451957, 0.16551065), 0.001: (0.03270102, 0.03369194)}
 @pytest.fixture(scope="module")
 def ocr_small(data_home):
     train = bw.datasets.load_ocr("small", "train", data_home)
-    return bw.Problem(bw.tasks.Chain(26), train.X, train.Y)
+    return bw.Problem(bw.tasks.Chain(26, task_loss="normalized_hamming"), train.X, train.Y)
 
 
 @pytest.mark.parametrize("lam", GOLDEN)

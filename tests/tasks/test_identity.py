@@ -42,7 +42,7 @@ TASKS = {
     "Chain": (
         make.sequences,
         {},
-        {"n_labels": 4, "labels": [2, 1, 0], "task_loss": COSTS}
+        {"order": 2, "n_labels": 4, "labels": [2, 1, 0], "task_loss": COSTS}
         | dict.fromkeys(["emission", "transition", "bias", "first", "last"], False)
         | {"min_count": None},  # of features by name: see below
     ),
@@ -87,7 +87,7 @@ TASKS = {
     "Segments": (
         numbered_segments,
         {},
-        {"max_length": 3, "n_labels": 3, "labels": [1, 0]},
+        {"max_length": 3, "n_labels": 3, "labels": [1, 0], "normalize": True},
     ),
     "SlackRescaling": (
         make.vectors,

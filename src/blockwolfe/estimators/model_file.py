@@ -225,7 +225,7 @@ def _task_of_0_1_0(packed: dict[str, Any], arrays: dict[str, Any], path: Path) -
 def _with_loss_of_0_1_0(task: Any) -> Any:
     """Losses were shares of positions, where they count them now."""
     loss = getattr(task, "task_loss", None)
-    if loss == "hamming":
+    if isinstance(loss, str) and loss == "hamming":
         task.task_loss = "normalized_hamming"
     elif loss is not None and not isinstance(loss, (str, Loss)):
         task.task_loss = CostMatrix(loss, normalize=True)
