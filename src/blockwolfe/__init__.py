@@ -3,7 +3,7 @@
 >>> import blockwolfe as bw
 >>> digits = bw.datasets.digit_strings(n_strings=40)
 >>> svm = bw.StructuredSVM(bw.tasks.Chain(n_labels=10), lam=0.1, tol=0.01)
->>> svm.fit(digits.X, digits.Y).certificate_.gap <= 0.01
+>>> svm.fit(digits.X, digits.Y).certificate_.relative_gap <= 0.01
 True
 """
 

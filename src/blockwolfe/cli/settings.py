@@ -29,8 +29,8 @@ def made_task(kind: Any, settings: Iterable[str], defaults: dict[str, Any] | Non
     """An object of a class, with options as ``name=value``.
 
     >>> import blockwolfe as bw
-    >>> made_task(bw.tasks.Chain, ["bias=false", "task_loss=hamming(normalize=false)"])
-    Chain(bias=False, task_loss=Hamming(normalize=False))
+    >>> made_task(bw.tasks.Chain, ["bias=false", "task_loss=hamming(normalize=true)"])
+    Chain(bias=False, task_loss=Hamming(normalize=True))
     """
     valid = list(inspect.signature(kind).parameters)
     options = {name: value for name, value in (defaults or {}).items() if name in valid}
@@ -62,8 +62,8 @@ def parsed_value(name: str, text: str) -> Any:
 
     >>> parsed_value("labels", '["a", "b"]'), parsed_value("labels", "B-NP")
     (['a', 'b'], 'B-NP')
-    >>> parsed_value("task_loss", "cost_matrix([[0, 1], [5, 0]], normalize=false)")
-    CostMatrix(costs=[[0, 1], [5, 0]], normalize=False)
+    >>> parsed_value("task_loss", "cost_matrix([[0, 1], [5, 0]], normalize=true)")
+    CostMatrix(costs=[[0, 1], [5, 0]], normalize=True)
     """
     try:
         return _value(name, _tree(text))
