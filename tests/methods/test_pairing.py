@@ -5,7 +5,8 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.problem.pairing import PrimalValue, paired
+from blockwolfe.problem.certificate_record import PrimalValue
+from blockwolfe.problem.pairing import paired, primal_at
 from blockwolfe.running.pairing import HORIZON, Pairing
 from same_runs import assert_same, content
 from test_crafted_files import crafted
@@ -131,6 +132,36 @@ def test_a_best_point_that_is_not_worth_what_the_file_says_is_refused(tmp_path):
     crafted(path, better)
     with pytest.raises(bw.errors.ModelFileError, match="is not that of the point"):
         solved(problem, "bcfw", max_passes=20, checkpoint=bw.Checkpoint(path))
+
+
+def test_a_best_point_is_looked_at_where_the_certificate_is_of_an_earlier_moment(tmp_path):
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+
+    def crash(event):
+        if event.row.passes == 7:
+            raise RuntimeError
+
+    method, checkpoint = bw.BCFW(certify_every=5), bw.Checkpoint(path, every=0.0)
+    with pytest.raises(RuntimeError):
+        solved(problem, method, checkpoint=checkpoint, callbacks=crash)
+
+    def better(header, arrays):
+        assert not header["driver"]["memory"]["is_current"]
+        header["driver"]["pairing"]["best"]["primal"] -= 0.01
+
+    crafted(path, better)
+    with pytest.raises(bw.errors.ModelFileError, match="is not that of the point"):
+        solved(problem, method, checkpoint=checkpoint)
+
+
+def test_a_pair_has_the_resolution_of_outputs_that_were_passed_over():
+    """As in the certificate of a state: one formula, whatever w."""
+    problem = PROBLEMS["chain-dense"]()
+    state = solved(problem, "bcfw", point="last").state
+    w, own = state.v / LAM, bw.certify(problem, state, LAM)
+    value = primal_at(problem.blocks, w, LAM, *problem.blocks.own())
+    assert value.primal == pytest.approx(own.primal, rel=1e-14)
+    assert 0.5 * own.resolution < value.resolution <= own.resolution
 
 
 def test_an_unknown_point_is_refused():

@@ -112,12 +112,16 @@ class Interrupting(PlainTask):
         return super().augmented_decode(x, y, w)
 
 
+# Calls before the first visit: three examples at three w, and the unit of tolerances on 8 examples.
+PROBES = 9 + 8
+
+
 @pytest.mark.parametrize("method", ["bcfw", "bcfw+averaging", "fw"])
-@pytest.mark.parametrize("at", [10, 14, 27, 40])
+@pytest.mark.parametrize("at", [1, 5, 18, 31])
 def test_interruption_keeps_the_work(method, at):
     X, Y = multiclass_data(n=8)
     task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
-    problem = bw.Problem(Interrupting(task, {at}), X, Y)
+    problem = bw.Problem(Interrupting(task, {PROBES + at}), X, Y)
     result = bw.solve(problem, LAM, method, tol=0.0, random_state=0)
     assert result.status is bw.Status.INTERRUPTED
     assert result.certificate.gap == pytest.approx(bw.certify(problem, result.state, LAM).gap)
@@ -127,10 +131,10 @@ def test_interruption_keeps_the_work(method, at):
 
 @pytest.mark.parametrize("certify_every", [1, 10])
 def test_second_interruption_leaves_at_once_and_claims_nothing(certify_every):
-    """9 probes, 8 visits, with certify_every=1 a certificate of 8, then Ctrl-C in the second pass."""
+    """8 visits, with certify_every=1 a certificate of 8, then Ctrl-C in the second pass."""
     X, Y = multiclass_data(n=8)
     task = bw.Problem(bw.tasks.Multiclass(), X, Y).task
-    at = 9 + 8 + (8 if certify_every == 1 else 0) + 4
+    at = PROBES + 8 + (8 if certify_every == 1 else 0) + 4
     problem = bw.Problem(Interrupting(task, {at, at + 1}), X, Y)
     method = bw.BCFW(certify_every=certify_every)
     result = bw.solve(problem, LAM, method, tol=0.0, random_state=0)
@@ -219,7 +223,7 @@ def test_python_corners_may_grow():
     Y = [0] * len(Y)
     problem = bw.Problem(task, X, Y)
     result = bw.solve(problem, LAM, tol=1e-2, random_state=0)
-    probes = 9  # three examples at three w
+    probes = 9 + 10  # three examples at three w; the unit of tolerances
     made = result.counts.oracle_calls + result.counts.certificate_calls
     assert result.is_certified
     assert Growing.calls == made + probes
@@ -347,10 +351,11 @@ def test_state_of_other_weights_or_loss_is_refused(problem):
 
 
 def test_read_only_states_can_be_certified(problem):
-    state = bw.solve(problem, LAM, tol=1e-2).state
-    for array in (state.part, state.mean, state.ell, state.start):
+    result = bw.solve(problem, LAM, tol=1e-2)
+    state = result.state
+    for array in (state.part, state.mean, state.ell, state.start, result.w):
         array.flags.writeable = False
-    assert bw.certify(problem, state, LAM).gap <= 1e-2
+    assert bw.certify(problem, state, LAM, w=result.w).gap <= 1e-2
 
 
 def test_held_out_data_that_does_not_fit_is_refused_at_once(problem):
@@ -375,6 +380,6 @@ def test_passes_of_auto(n_blocks, passes):
 def test_the_estimator_is_certified_where_a_thousand_passes_are_too_few():
     X, Y = chain_data(n=20)
     method = "bcfw+pairwise+cache"
-    svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.01, method=method, random_state=0).fit(X, Y)
+    svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.001, method=method, random_state=0).fit(X, Y)
     assert svm.result_.is_certified
     assert svm.n_iter_ > 1000

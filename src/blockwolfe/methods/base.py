@@ -15,7 +15,7 @@ import numpy as np
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.pairing import PrimalValue
+from blockwolfe.problem.certificate_record import PrimalValue
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.result import Counts

@@ -15,7 +15,8 @@ from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.certificate import Certificate, Sweep, examine, prepare, sweep
-from blockwolfe.problem.pairing import PrimalValue, primal_at
+from blockwolfe.problem.certificate_record import PrimalValue
+from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import State, initial_state, weights_of
 from blockwolfe.results.result import Counts
 

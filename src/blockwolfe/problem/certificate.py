@@ -22,7 +22,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import starts
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
-from blockwolfe.problem.certificate_record import Certificate
+from blockwolfe.problem.certificate_record import Certificate, PrimalValue
 from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.rounding import ROUNDING, UNITS, magnitudes, resolution
@@ -40,6 +40,7 @@ __all__ = [
     "faced",
     "listed",
     "prepare",
+    "primal_of",
     "primal_value",
     "sweep",
 ]
@@ -364,6 +365,20 @@ def _largest_reach(blocks: Blocks) -> np.ndarray:
     return blocks.part_size * blocks.column_norm if known else np.zeros(len(blocks))
 
 
+def primal_of(
+    blocks: Blocks, found: Sweep, w: np.ndarray, lam: float, ell: float = 0.0
+) -> PrimalValue:
+    """P(w) from a full pass at w; with the `ell` of a dual point, its resolution is D's as well."""
+    loss, reached = found.answers.loss, found.answers.reach
+    compared = magnitudes(loss, np.maximum(reached, _largest_reach(blocks)), w)
+    noise = resolution(blocks.weight, compared, reached, w, ell, lam)
+    slack = float((blocks.weight * found.slack).sum())
+    if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
+        noise, slack = noise + slack, 0.0
+    primal = primal_value(blocks, w, found.hinge, lam)
+    return PrimalValue(primal, found.is_exact, noise, slack if found.is_valid else float("nan"))
+
+
 def examine(
     blocks: Blocks,
     store: Store,
@@ -377,23 +392,16 @@ def examine(
     v = rebuild_v(blocks, store, workers)
     w, ell = weights_of(blocks, v, lam), float(store.ell.sum())
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
-    primal, dual = primal_value(blocks, w, found.hinge, lam), dual_value(blocks, v, ell, lam)
-    block_slack = blocks.weight * found.slack
-    loss, reached = found.answers.loss, found.answers.reach
-    compared = magnitudes(loss, np.maximum(reached, _largest_reach(blocks)), w)
-    noise = resolution(blocks.weight, compared, reached, w, ell, lam)
-    slack = float(block_slack.sum())
-    if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
-        noise, slack = noise + slack, 0.0
+    value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
     certificate = Certificate(
-        primal,
+        value.primal,
         dual,
-        primal - dual,
-        found.answers.gap + block_slack,
+        value.primal - dual,
+        found.answers.gap + blocks.weight * found.slack,
         lam,
-        found.is_exact,
-        noise,
-        slack if found.is_valid else float("nan"),
+        value.exact,
+        value.resolution,
+        value.slack,
     )
     return faced(certificate), v, found
 

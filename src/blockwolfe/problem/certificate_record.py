@@ -8,7 +8,7 @@ import numpy as np
 
 from blockwolfe.base.markup import table
 
-__all__ = ["Certificate"]
+__all__ = ["Certificate", "PrimalValue"]
 
 # A gap that is a larger share of the primal says little.
 LOOSE = 0.5
@@ -160,3 +160,24 @@ class Certificate:
             f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
             f"dual={self.dual:.8g}, lam={self.lam:.4g})"
         )
+
+
+@dataclass(frozen=True)
+class PrimalValue:
+    """P at some w, with what a `Certificate` says of its own."""
+
+    primal: float
+    exact: bool
+    resolution: float
+    slack: float  # NaN where the oracle proved nothing
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> PrimalValue:
+        """That of the weights of a certificate."""
+        known = (certificate.primal, certificate.exact, certificate.resolution, certificate.slack)
+        return cls(*known)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the number is a bound."""
+        return bool(np.isfinite(self.primal) and (self.exact or not np.isnan(self.slack)))

@@ -7,40 +7,18 @@ puts it in place of a larger one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.problem.blocks import Blocks, SweepWork
-from blockwolfe.problem.certificate import faced, primal_value, sweep
-from blockwolfe.problem.certificate_record import Certificate
-from blockwolfe.problem.rounding import resolution
+from blockwolfe.problem.certificate import faced, primal_of, sweep
+from blockwolfe.problem.certificate_record import Certificate, PrimalValue
 from blockwolfe.problem.state import initial_state
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["PrimalValue", "beside", "paired", "primal_at"]
-
-
-@dataclass(frozen=True)
-class PrimalValue:
-    """P at some w, with what a `Certificate` says of its own."""
-
-    primal: float
-    exact: bool
-    resolution: float
-    slack: float  # NaN where the oracle proved nothing
-
-    @classmethod
-    def of(cls, certificate: Certificate) -> PrimalValue:
-        """That of the weights of a certificate."""
-        known = (certificate.primal, certificate.exact, certificate.resolution, certificate.slack)
-        return cls(*known)
-
-    @property
-    def valid(self) -> bool:
-        """Whether the number is a bound."""
-        return bool(np.isfinite(self.primal) and (self.exact or not np.isnan(self.slack)))
 
 
 def primal_at(
@@ -53,12 +31,7 @@ def primal_at(
 ) -> PrimalValue:
     """P(w) by one oracle call per block."""
     found = sweep(blocks, initial_state(blocks).store(), w, work, scratch, workers=workers)
-    primal = primal_value(blocks, w, found.hinge, lam)
-    noise = resolution(blocks.weight, found.magnitude, found.answers.reach, w, 0.0, lam)
-    slack = float((blocks.weight * found.slack).sum())
-    if found.is_exact:
-        noise, slack = noise + slack, 0.0
-    return PrimalValue(primal, found.is_exact, noise, slack if found.is_valid else float("nan"))
+    return primal_of(blocks, found, w, lam)
 
 
 def paired(own: Certificate, value: PrimalValue) -> Certificate:

@@ -358,18 +358,22 @@ class Driver(Generic[Outcome]):
         return certificate_of(inside, gaps)
 
     def verify(self, saved: Saved) -> bool:
-        """Whether the certificate that was restored is of the point that was: by a full pass.
+        """Whether certificate and best weights that were restored are worth what the file says.
 
-        No file can vouch for a certificate. Nothing is counted, and the run stays where it was.
+        No file can vouch for a number. Full passes tell; nothing is counted, and the run stays
+        where it was.
         """
+        with self.clock:
+            self.engine.restore(copy.deepcopy(saved.engine))  # (a pass renews arrays in place)
+            is_true = self.pairing is None or self.pairing.is_true(self.engine)
+            is_true = is_true and self._is_certified_so()
+            self.engine.restore(saved.engine)
+        return is_true
+
+    def _is_certified_so(self) -> bool:
         if not self.memory.is_current or self.certificate is None:
             return True
-        with self.clock:
-            self.engine.restore(copy.deepcopy(saved.engine))  # (the pass renews arrays in place)
-            self.own = replace(self.engine.certify(), unit=self.limits.unit)
-            found, is_true = self.own, True
-            if self.pairing is not None:
-                found = self.pairing.add(self.own, self.engine.certified_w)
-                is_true = self.pairing.is_true(self.engine)
-            self.engine.restore(saved.engine)
-        return is_true and are_same(found, self.certificate)
+        self.own = found = replace(self.engine.certify(), unit=self.limits.unit)
+        if self.pairing is not None:
+            found = self.pairing.add(self.own, self.engine.certified_w)
+        return are_same(found, self.certificate)

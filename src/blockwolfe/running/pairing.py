@@ -16,7 +16,8 @@ import numpy as np
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import Engine
 from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.pairing import PrimalValue, paired
+from blockwolfe.problem.certificate_record import PrimalValue
+from blockwolfe.problem.pairing import paired
 from blockwolfe.results.restoring import ROUNDING, record_of
 
 __all__ = ["Pairing"]

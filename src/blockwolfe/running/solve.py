@@ -132,5 +132,8 @@ def _watch(evaluate: Any, n_iter_no_change: Any, checkpoint: Any, point: str) ->
             "checkpoint: a file does not keep what early stopping knows; leave one of them out."
         )
     if point != "best":
-        raise OptionError("point='last' has no meaning with early stopping, which chooses w.")
+        raise OptionError(
+            "point='last' has no meaning with early stopping, which chooses w itself; leave one of "
+            "them out."
+        )
     return Watch(evaluate, int(n_iter_no_change))

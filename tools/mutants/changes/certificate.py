@@ -88,8 +88,8 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "block_slack = blocks.weight * found.slack",
-        "block_slack = 0.0 * found.slack",
+        "slack = float((blocks.weight * found.slack).sum())",
+        "slack = 0.0",
         "gaps of an approximate oracle without its slack",
         WEAK,
     ),
