@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import blockwolfe  # noqa: F401 (else the first file whose docstrings run is imported twice)
+
 
 @pytest.fixture(autouse=True)
 def _same_seeds() -> None:

@@ -6,13 +6,16 @@ Test measures, and CPU seconds of training alone, choosing included. Nothing is 
 data: `StructuredSVMCV` chooses on folds of the training set, the others that choose (CRFsuite's c1
 and c2, C of the SVM for every position) on a fifth of it, after which they are trained on all.
 With `--records` every line is kept as it comes, as JSON; lines that are there are not made again.
+With `--jobs` so many trainings run side by side, each in a process and on a core of its own.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +24,7 @@ import crfsuite
 import numpy as np
 import scipy.sparse as sp
 from common import machine, options, publish, table, timed
+from joblib.externals.loky import get_reusable_executor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -125,48 +129,76 @@ def linear(data: Data, C: float) -> Outcome:
     return Outcome([svm.predict(sp.csr_array(x)) for x in data.X_test], run.cpu_seconds)
 
 
-def tuned(train: Callable[..., Outcome], grid: list[dict[str, float]], data: Data) -> Outcome:
-    """The options of a grid that are best on a fifth of the training set; all time counts."""
-    part = data.held_out()
-    tried = [train(part, **given) for given in grid]
-    scores = [list(part.score(one.Y_hat).values())[-1] for one in tried]
-    best = grid[int(np.argmax(scores))]
-    last = train(data, **best)
-    named = ", ".join(f"{name} = {value:g}" for name, value in best.items())
-    total = last.cpu_seconds + sum(one.cpu_seconds for one in tried)
-    return Outcome(last.Y_hat, total, f"{named}; last training {last.cpu_seconds:.3g} s")
-
-
 def lbfgs(data: Data, **params: Any) -> Outcome:
     return crf("lbfgs", data, **params)
 
 
-MODELS: dict[str, tuple[str, Callable[[Data], Outcome]]] = {
-    "svm": (
+class Model(NamedTuple):
+    """A way to train, and the options of which the best on held-out data are taken."""
+
+    title: str
+    train: Callable[..., Outcome]
+    grid: Sequence[dict[str, float]] = ({},)
+
+
+MODELS: dict[str, Model] = {
+    "svm": Model(
         "StructuredSVM, defaults",
         lambda data: structured(bw.StructuredSVM(bw.tasks.Chain(), random_state=0), data),
     ),
-    "svm-cv": (
+    "svm-cv": Model(
         "StructuredSVMCV, defaults",
         lambda data: structured(bw.StructuredSVMCV(bw.tasks.Chain(), random_state=0), data),
     ),
-    "crf": ("CRFsuite L-BFGS, defaults", lbfgs),
-    "perceptron": ("CRFsuite averaged perceptron", lambda data: crf("ap", data)),
-    "linear": ("SVM per position", lambda data: tuned(linear, LINEAR_GRID, data)),
-    "crf-tuned": ("CRFsuite L-BFGS, tuned", lambda data: tuned(lbfgs, CRF_GRID, data)),
+    "crf": Model("CRFsuite L-BFGS, defaults", lbfgs),
+    "perceptron": Model("CRFsuite averaged perceptron", lambda data: crf("ap", data)),
+    "linear": Model("SVM per position", linear, LINEAR_GRID),
+    "crf-tuned": Model("CRFsuite L-BFGS, tuned", lbfgs, CRF_GRID),
 }
+
+
+class Trainings:
+    """Where trainings run: here, one after the other, or side by side in processes."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def all_of(self, calls: list[Callable[[], Outcome]]) -> list[Outcome]:
+        """What the calls return."""
+        if self.jobs == 1:
+            return [call() for call in calls]
+        pool = get_reusable_executor(self.jobs, timeout=3600)
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+    def best_of(self, model: Model, data: Data) -> Outcome:
+        """With the options that are best on a fifth of the training set; all time counts."""
+        if len(model.grid) == 1:
+            return self.all_of([partial(model.train, data, **model.grid[0])])[0]
+        part = data.held_out()
+        tried = self.all_of([partial(model.train, part, **given) for given in model.grid])
+        scores = [list(part.score(one.Y_hat).values())[-1] for one in tried]
+        best = model.grid[int(np.argmax(scores))]
+        last = self.all_of([partial(model.train, data, **best)])[0]
+        named = ", ".join(f"{name} = {value:g}" for name, value in best.items())
+        total = last.cpu_seconds + sum(one.cpu_seconds for one in tried)
+        return Outcome(last.Y_hat, total, f"{named}; last training {last.cpu_seconds:.3g} s")
 
 
 # -- lines ---------------------------------------------------------------------------------------
 
 
-def line(name: str, model: str, data: Data) -> dict[str, Any]:
+def line(name: str, model: Model, data: Data, trainings: Trainings) -> dict[str, Any]:
     """One model on one set."""
-    title, train = MODELS[model]
-    found = train(data)
+    found = trainings.best_of(model, data)
     measures = {name: round(value, 4) for name, value in data.score(found.Y_hat).items()}
     seconds = round(found.cpu_seconds, 3)
-    return {"data": name, "model": title, "chosen": found.chosen, **measures, "CPU s": seconds}
+    return {
+        "data": name,
+        "model": model.title,
+        "chosen": found.chosen,
+        **measures,
+        "CPU s": seconds,
+    }
 
 
 def kept(records: Path | None) -> list[dict[str, Any]]:
@@ -185,17 +217,19 @@ def keep(records: Path | None, row: dict[str, Any]) -> None:
             file.write(text + "\n")
 
 
-def made(given: Any, models: list[str]) -> Iterator[dict[str, Any]]:
-    """A line after the other: those that are kept, and new ones, which are kept at once."""
-    earlier = {(row["data"], row["model"]): row for row in kept(given.records)}
-    for name in given.sets:
-        wanted = [(name, MODELS[model][0]) for model in models]
-        data = None if earlier.keys() >= set(wanted) else SETS[name](given.data_home)
-        for model, key in zip(models, wanted, strict=True):
-            if key not in earlier and data is not None:
-                earlier[key] = line(name, model, data.first(given.at_most))
-                keep(given.records, earlier[key])
-            yield earlier[key]
+def made(given: Any, models: list[Model]) -> Iterator[dict[str, Any]]:
+    """All lines in order: those that are kept, and new ones, which are kept at once."""
+    there = {(row["data"], row["model"]): row for row in kept(given.records)}
+    wanted = [(name, model) for name in given.sets for model in models]
+    new = [(name, model) for name, model in wanted if (name, model.title) not in there]
+    data = {name: SETS[name](given.data_home).first(given.at_most) for name in dict(new)}
+    trainings = Trainings(given.jobs)
+    with ThreadPoolExecutor(1 if given.jobs == 1 else len(new) or 1) as threads:
+        lines = [threads.submit(line, name, model, data[name], trainings) for name, model in new]
+        for row in (future.result() for future in as_completed(lines)):
+            keep(given.records, row)
+            there[row["data"], row["model"]] = row
+    return (there[name, model.title] for name, model in wanted)
 
 
 def main() -> None:
@@ -204,11 +238,13 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--records", type=Path, help="keep every line in this file as it comes")
     parser.add_argument("--at-most", type=int, help="examples of either part; all by default")
+    parser.add_argument("--jobs", type=int, default=1, help="trainings side by side")
     given = parser.parse_args()
     warnings.simplefilter("ignore", bw.NotCertifiedWarning)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    models = [m for m in given.models if crfsuite.IS_THERE or not MODELS[m][0].startswith("CRF")]
-    if models != given.models:
+    named = [MODELS[name] for name in given.models]
+    models = [m for m in named if crfsuite.IS_THERE or not m.title.startswith("CRF")]
+    if models != named:
         publish(None, "python-crfsuite is not installed: its lines are left out.")
     rows = [[cell(name, row.get(name, "")) for name in HEADER] for row in made(given, models)]
     publish(given.output, table(HEADER, rows), machine())

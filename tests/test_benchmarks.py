@@ -102,10 +102,11 @@ def test_tables_of_real_data(data_home, script):
         assert RANGES.keys() & row.keys()
 
 
-def test_predictions_of_every_model_in_one_table(tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_predictions_of_every_model_in_one_table(tmp_path, jobs):
     pytest.importorskip("pycrfsuite")
     records = tmp_path / "lines.jsonl"
-    arguments = ["--sets", "digits", "--at-most", 60, "--records", records]
+    arguments = ["--sets", "digits", "--at-most", 60, "--records", records, "--jobs", jobs]
     rows = table_of("predictions_table.py", *arguments)
     assert [row["model"].split()[0] for row in rows] == [
         *("StructuredSVM,", "StructuredSVMCV,", "CRFsuite", "CRFsuite", "SVM", "CRFsuite")

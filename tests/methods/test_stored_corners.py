@@ -114,7 +114,7 @@ def test_a_state_of_means_is_taken_up_as_a_corner_per_block(make, averaging):
     assert after.trace["dual"][0] == pytest.approx(before.certificate.dual, abs=1e-12)
     assert after.certificate.primal >= before.certificate.dual
     assert after.certificate.gap < before.certificate.gap
-    again = bw.certify(problem, after.state, LAM)
+    again = bw.certify(problem, after.state, LAM, w=after.w)
     assert again.gap == pytest.approx(after.certificate.gap, abs=1e-10)
 
 

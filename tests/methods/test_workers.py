@@ -349,7 +349,7 @@ if __name__ == "__main__":
     method = bw.BCFW(certify_every=1)
     options = {"tol": 0.0, "random_state": 0, "n_jobs": 2, "callbacks": say}
     result = bw.solve(problem, 1e-4, method, **options)
-    fresh = bw.certify(problem, result.state, 1e-4)
+    fresh = bw.certify(problem, result.state, 1e-4, w=result.w)
     again = bw.solve(problem, 1e-4, method, start=result.last_state, max_passes=3, **options)
     is_same = abs(fresh.gap - result.certificate.gap) <= 1e-9
     grows = again.certificate.dual >= result.certificate.dual - 1e-12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from tools.fuzz.drawing import labellings, links, poses, segments, selections
 from tools.fuzz.drawing.listed import Block, Drawn
 from tools.fuzz.drawing.own import KINDS, own
 
-__all__ = ["GENERATORS", "check_generators", "draw_problem"]
+__all__ = ["GENERATORS", "check_generators", "draw_problem", "tasks_of_the_package"]
 
 Generator = Callable[[np.random.Generator], Drawn]
 
@@ -63,10 +64,16 @@ SHARE = {"Program": 0.3, "Pose": 0.5, "SlackRescaling": 0.6}
 OWN_SHARE = 0.15
 
 
+def tasks_of_the_package() -> set[str]:
+    """Names of registered tasks that modules of the package define; no examples of docstrings."""
+    classes = map(task_named, known_tasks())
+    ours = (task for task in classes if task.__module__.startswith("blockwolfe."))
+    return {task.__name__ for task in ours if hasattr(sys.modules[task.__module__], task.__name__)}
+
+
 def check_generators() -> None:
     """Refuse to run where a task of the package is registered that no generator draws."""
-    own_tasks = {n for n in known_tasks() if task_named(n).__module__.startswith("blockwolfe.")}
-    missing = own_tasks - set(GENERATORS)
+    missing = tasks_of_the_package() - set(GENERATORS)
     if missing:
         raise LookupError(
             f"no generator draws {', '.join(sorted(missing))}: write one in tools/fuzz/drawing "
