@@ -37,17 +37,26 @@ def primal_at(
 def paired(own: Certificate, value: PrimalValue) -> Certificate:
     """The dual of a certificate beside another primal, where both are bounds and it is smaller.
 
-    The block gaps stay those of the dual point; they add up to its own gap.
+    Smaller by what rounding lets one tell: two points have the rounding errors of both. The block
+    gaps stay those of the dual point; they add up to its own gap.
 
     >>> own = Certificate(1.0, 0.5, 0.5, np.array([0.5]), 1.0, True, 1e-15, 0.0)
     >>> paired(own, PrimalValue(0.75, True, 1e-15, 0.0)).gap
     0.25
     >>> paired(own, PrimalValue(2.0, True, 1e-15, 0.0)) is own
     True
+    >>> paired(own, PrimalValue(0.75, True, 0.75, 0.0)) is own
+    True
     """
     if not (own.valid and value.valid and value.primal < own.primal):
         return own
-    return beside(own, value)
+    both = beside(own, value)
+    return own if both.valid and _known_gap(both) >= _known_gap(own) else both
+
+
+def _known_gap(certificate: Certificate) -> float:
+    """The gap, as far as rounding lets one tell."""
+    return max(certificate.gap, certificate.resolution)
 
 
 def beside(own: Certificate, value: PrimalValue) -> Certificate:

@@ -166,7 +166,8 @@ class Driver(Generic[Outcome]):
         """The weights of the primal of the present certificate, where they are not its own."""
         if self.pairing is None or self.pairing.best is None or self.current is None:
             return None
-        return self.pairing.best_w if self.current.valid else None
+        is_theirs = self.current.valid and self.current.primal == self.pairing.best.primal
+        return self.pairing.best_w if is_theirs else None
 
     @property
     def oracle_seconds(self) -> float:
