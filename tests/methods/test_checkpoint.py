@@ -21,6 +21,7 @@ from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
+from blockwolfe.running.driver import Driver
 from plain_tasks import Labels
 from same_runs import assert_same, content
 from zoo import PROBLEMS, bounded, multiclass_data
@@ -657,3 +658,13 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path, monk
     ):
         result = bw.solve(problem, 0.1, checkpoint=tmp_path / "run.npz", **given)
     assert result.certificate.gap == bw.solve(problem, 0.1, **given).certificate.gap
+
+
+def test_promises_that_are_broken_in_every_pass_leave_a_file_to_go_on_from(tmp_path, monkeypatch):
+    """The passes to wait were doubled every time, to numbers that no file can hold."""
+    monkeypatch.setattr(Driver, "_is_promising", lambda self: True)
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+    method = bw.FrankWolfe(line_search=False)
+    bw.solve(problem, LAM, method, 0.0, max_passes=100, checkpoint=path)
+    again = bw.solve(problem, LAM, method, 0.0, max_passes=110, checkpoint=path)
+    assert again.trace[-1].passes == 110

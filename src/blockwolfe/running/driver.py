@@ -39,6 +39,7 @@ MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+MOST_PATIENCE = 1024  # passes to wait, however often gap estimates have promised too much
 
 INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
 
@@ -272,7 +273,7 @@ class Driver(Generic[Outcome]):
         memory, method = self.memory, self.method
         has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
         now = self.certify()
-        memory.patience = 2 * memory.patience if was_promised else 1
+        memory.patience = min(2 * memory.patience, MOST_PATIENCE) if was_promised else 1
         if now.reaches(self.limits.tol):
             return False
         self._refresh()
