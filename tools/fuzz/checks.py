@@ -111,7 +111,8 @@ class Checks:
         require(is_own or certificate.valid, f"w is not clip(v/lam): {off:g}")
         if not is_own:  # then it is a better one, as far as its oracle can tell
             worse = self.judge.primal(w, lam) - self.judge.primal(at, lam)
-            slack = 0.0 if certificate.exact else bw.certify(self.problem, state, lam).slack
+            own = bw.certify(self.problem, state, lam)
+            slack = 0.0 if own.exact else own.slack
             require(worse <= slip + slack, f"w is worse than clip(v/lam) by {worse:.3g}")
         if np.isfinite(certificate.dual):
             dual = self.judge.dual(state.v, float(np.sum(state.ell)), lam)

@@ -42,10 +42,11 @@ class StructuredSVMCV(StructuredSVM):
     """A structured SVM that chooses its own lambda on held-out folds, then trains on everything.
 
     Lambdas are searched coarse to fine. It begins at four times the default strength, and goes down
-    by factors of four until held-out scores are past their best (worse by more than a standard
-    error, or twice no better); up instead where the first was the best. Then it tries one more, by
-    a factor of two from the best, towards its better neighbour. Each fold's problem is made once,
-    and a smaller lambda begins where the larger one ended.
+    by factors of four until held-out scores are past their best (clearly worse, or twice no
+    better); up instead where the first was the best. Then it may try one more, by a factor of two
+    from the best, towards its better neighbour. Each fold's problem is made once, and a smaller
+    lambda begins where the larger one ended. The largest lambda is taken that is not clearly worse
+    than the best; clearly is by more than a standard error of the difference, fold by fold.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class StructuredSVMCV(StructuredSVM):
         (estimator, X, y), which sees no sample weights. None is the measure of the task, from 0 to
         1, as in `StructuredSVM.score`.
     one_standard_error : take the largest lambda whose score is within one standard error of the
-        best: a simpler model that is as good within the error.
+        best score itself, which is larger than that of a difference: a simpler model yet.
     n_jobs : folds solved at the same time, and cores for the final fit.
 
     Other parameters are those of `StructuredSVM`, for the final fit.
@@ -290,11 +291,11 @@ class StructuredSVMCV(StructuredSVM):
         return np.geomspace(highest, lowest, PATH_LAMS if self.n_lams is None else self.n_lams)
 
     def _choose(self) -> int:
-        """The largest lambda of the best mean score, or of one that is as good within its error."""
+        """The largest lambda that is as good as the best, within an error."""
         scores = LambdaScores(self.lams_, self.scores_)
+        if not self.one_standard_error:
+            return int(np.argmax(scores.as_good))
         best = int(np.argmax(scores.mean))
-        if not self.one_standard_error or scores.n_folds < 2:
-            return best
         return int(np.argmax(scores.mean >= scores.mean[best] - scores.error[best]))
 
     def _final(self, lam: float) -> StructuredSVM:

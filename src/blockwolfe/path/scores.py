@@ -8,6 +8,8 @@ import numpy as np
 
 __all__ = ["LambdaScores"]
 
+ROUNDING = 1e-9
+
 
 class LambdaScores(NamedTuple):
     """Lambdas from the largest down, (folds, lambdas) scores, and what they are called.
@@ -57,6 +59,26 @@ class LambdaScores(NamedTuple):
     def best(self) -> float:
         """The largest lambda of the best mean score."""
         return float(self.lams[np.argmax(self.mean)])
+
+    @property
+    def lost(self) -> LambdaScores:
+        """What each lambda loses against the best, fold by fold."""
+        best = [int(np.argmax(self.mean))]
+        return LambdaScores(self.lams, self.scores[:, best] - self.scores)
+
+    @property
+    def as_good(self) -> np.ndarray:
+        """Which lambdas are not clearly worse than the best: by a standard error of the difference.
+
+        All see the same folds, so that differences have smaller errors than scores have.
+
+        >>> scores = np.array([[0.5, 0.81, 0.8, 0.82], [0.6, 0.9, 0.92, 0.88]])
+        >>> LambdaScores(np.array([8.0, 4.0, 2.0, 1.0]), scores).as_good.tolist()
+        [False, True, True, True]
+        """
+        lost = self.lost
+        # (a loss in one fold alone has a mean that is its own error)
+        return np.asarray(lost.mean <= lost.error * (1.0 + ROUNDING))
 
     def at(self, lam: float) -> float:
         """Mean score of one of the lambdas."""

@@ -2,8 +2,8 @@
 
 The search begins above the strength that is the default, where training is quick, and goes down by
 a factor of four for as long as held-out data gains by it. If the first lambda was the best, it goes
-up from there. One more lambda ends it: by a factor of two from the best, towards its better
-neighbour, which is where a parabola through the three has its top.
+up from there. Where a parabola through the best and its neighbours has its top nearer to a lambda
+between them, by a factor of two from the best, that one is scored, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ FACTOR, FINE = 4.0, 2.0
 FURTHEST = FACTOR**4
 # Lambdas in a row that are no better than the best, after which no smaller one is tried.
 MOST_WORSE = 2
+# The top of a parabola through scores -a, 0, -b at the best lambda and its neighbours is
+# (a - b) / (a + b) half steps away from the best: up to here it is nearer than a lambda between.
+NEAR = 0.5
 ROUNDING = 1e-9  # of quotients of lambdas
 
 
@@ -86,7 +89,7 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
 
     >>> found = search(lambda lam: [1.0 - np.log(lam) ** 2], Range(0.001, 1000.0, first=16.0))
     >>> found.lams.tolist()
-    [16.0, 4.0, 2.0, 1.0, 0.25]
+    [16.0, 4.0, 1.0, 0.25]
     """
     found: dict[float, np.ndarray] = {}
     for lam in where.down():
@@ -104,12 +107,16 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
 
 
 def _finer(scores: LambdaScores) -> float | None:
-    """Between the best lambda and its better neighbour."""
+    """The lambda between the best and its better neighbour, where the best may well be there."""
     best, mean = int(np.argmax(scores.mean)), scores.mean
-    sides = [(-mean[k], k) for k in (best - 1, best + 1) if 0 <= k < len(mean)]
-    if not sides:
+    if len(mean) == 1:
         return None
-    return scores.best * (FINE if min(sides)[1] < best else 1.0 / FINE)
+    if 0 < best < len(mean) - 1:
+        above, below = mean[best] - mean[best - 1], mean[best] - mean[best + 1]
+        if abs(above - below) <= NEAR * (above + below):
+            return None
+        return scores.best * (FINE if above < below else 1.0 / FINE)
+    return scores.best * (FINE if best > 0 else 1.0 / FINE)
 
 
 def is_past(scores: LambdaScores) -> bool:
@@ -124,12 +131,10 @@ def is_past(scores: LambdaScores) -> bool:
     >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.52]])))
     True
     """
-    best = int(np.argmax(scores.mean))
-    n_after = len(scores.lams) - 1 - best
-    lost = LambdaScores(scores.lams, scores.scores[:, [best]] - scores.scores)
-    if n_after == 0 or not lost.mean.any():
+    n_after = len(scores.lams) - 1 - int(np.argmax(scores.mean))
+    if n_after == 0 or not scores.lost.mean.any():
         return False
-    return bool(n_after >= MOST_WORSE or lost.mean[-1] > lost.error[-1])
+    return bool(n_after >= MOST_WORSE or not scores.as_good[-1])
 
 
 def _ordered(found: dict[float, np.ndarray]) -> LambdaScores:
