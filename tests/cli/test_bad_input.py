@@ -239,6 +239,16 @@ def test_no_output_is_written_over_an_input(inside, trained, corpus, tmp_path):
     assert (data.read_bytes(), model.read_bytes()) == before
 
 
+def test_labels_of_another_kind_name_their_file(tmp_path, inside):
+    train, bad, model = tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "m.npz"
+    np.savez(train, X=np.eye(4), y=np.array([0, 1, 0, 1]))
+    np.savez(bad, X=np.eye(4), y=np.array(["x", "y", "x", "y"]))
+    assert inside("train", "multiclass", train, "-o", model, "-q").returncode == 0
+    page = ["-o", tmp_path / "r.html", "--held-out", bad]
+    for command in (["evaluate", model, bad], ["report", model, *page]):
+        assert f"{bad}: Y_true has labels like 'x'" in only_line(inside(*command))
+
+
 def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):
     data, path = corpus / "train.txt", tmp_path / "p.npz"
     for command, words in (

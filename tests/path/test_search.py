@@ -47,11 +47,25 @@ def test_a_finer_one_is_scored_where_the_best_is_nearer_to_it(at, finer):
     assert found.best == (finer or [1.0])[0]
 
 
-def test_one_that_is_worse_within_its_error_is_not_the_end():
-    scores = np.array([[0.5, 0.8, 0.7], [0.5, 0.7, 0.78]])
-    assert not is_past(LambdaScores(np.array([4.0, 1.0, 0.25]), scores))
-    twice = np.c_[scores, scores[:, -1]]
-    assert is_past(LambdaScores(np.array([4.0, 1.0, 0.25, 0.0625]), twice))
+def test_one_that_is_worse_within_its_error_is_not_the_end_where_nothing_has_risen():
+    scores, lams = np.array([[0.77, 0.8, 0.7], [0.72, 0.7, 0.78]]), np.array([4.0, 1.0, 0.25, 0.06])
+    assert not is_past(LambdaScores(lams[:2], scores[:, :2]))
+    assert not is_past(LambdaScores(lams[:3], scores))
+    assert is_past(LambdaScores(lams, np.c_[scores, scores[:, -1]]))
+    scores[:, 0] = 0.5
+    assert not is_past(LambdaScores(lams[:2], scores[:, :2]))
+    assert is_past(LambdaScores(lams[:3], scores))
+
+
+def test_a_plateau_is_left_at_its_upper_end():
+    asked = []
+
+    def score(lam):
+        asked.append(lam)
+        return [min(lam, 1.0) ** -0.001, min(lam, 1.0) ** 0.001] / np.sqrt(max(lam, 1.0))
+
+    assert search(score, WHERE).as_good.tolist() == [False, True, True]
+    assert asked == [4.0, 1.0, 0.25]
 
 
 def test_the_choice_is_the_largest_that_is_not_clearly_worse(monkeypatch):

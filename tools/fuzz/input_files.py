@@ -166,7 +166,7 @@ def relabelled(name: str, content: bytes, is_tagged: bool = False) -> bytes:
         with np.load(io.BytesIO(content)) as archive:
             return _packed({k: archive[k] for k in archive.files if k != "y"})
     change = _other_tag if is_tagged else _RELABELLED[name]
-    return "\n".join(map(change, content.decode("utf-8-sig").split("\n"))).encode()
+    return "\n".join(map(change, content.decode("utf-8-sig").split("\n"))).encode("utf-8-sig")
 
 
 def _other_column(line: str) -> str:

@@ -144,12 +144,12 @@ def evaluate(
     with located(examples.places):
         outputs = svm.predict(examples.X)
         loss = float(task_losses(svm.task_, examples.Y, outputs).mean())
+        view = view_of(svm.task_)
+        scores = {"task_loss": loss, "score": measured(svm.task_, examples.Y, outputs),
+                  **view.measures(examples.Y, outputs),
+                  **_asked(measure or (), view, examples.Y, outputs)}  # fmt: skip
+        report = _label_report(view, examples.Y, outputs) if per_label else None
     _tell_of_unknown_labels(svm, examples.Y, data)
-    view = view_of(svm.task_)
-    scores = {"task_loss": loss, "score": measured(svm.task_, examples.Y, outputs),
-              **view.measures(examples.Y, outputs),
-              **_asked(measure or (), view, examples.Y, outputs)}  # fmt: skip
-    report = _label_report(view, examples.Y, outputs) if per_label else None
     n = len(outputs)
     rows = [(each.replace("_", " "), value) for each, value in scores.items()]
     numbers = {"model": model, "data": data, "task": name, "n_examples": n, **scores}

@@ -91,11 +91,14 @@ def _told_by_line(svm: Any, read: dict[str, Any]) -> Iterator[None]:
     from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
+    from blockwolfe.tasks.measuring import measured
 
     try:
         yield
     except InputError:
         for some in read.values():
             with located(some.places):
-                task_losses(svm.task_, some.Y, svm.predict(some.X))
+                outputs = svm.predict(some.X)
+                task_losses(svm.task_, some.Y, outputs)
+                measured(svm.task_, some.Y, outputs)
         raise

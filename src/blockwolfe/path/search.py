@@ -109,7 +109,8 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
 def _finer(scores: LambdaScores) -> float | None:
     """The lambda between the best and its better neighbour, where the best may well be there."""
     best, mean = int(np.argmax(scores.mean)), scores.mean
-    if len(mean) == 1:
+    larger = scores.as_good[:best]
+    if len(mean) == 1 or larger.any():  # (a larger one will be taken)
         return None
     if 0 < best < len(mean) - 1:
         above, below = mean[best] - mean[best - 1], mean[best] - mean[best + 1]
@@ -120,21 +121,28 @@ def _finer(scores: LambdaScores) -> float | None:
 
 
 def is_past(scores: LambdaScores) -> bool:
-    """Whether the smallest lambdas are past the best: clearly worse, or twice no better.
+    """Whether no smaller lambda is worth a try.
 
-    Clearly is by more than a standard error of the difference, fold by fold. Where all scores are
-    equal the search is still far above the best lambda.
+    That is so where the smallest is clearly worse than the best, and where it is no better
+    although scores had risen before: a larger lambda is taken unless a smaller one is clearly
+    better. Clearly is by more than a standard error of the difference, fold by fold. Where nothing
+    has risen yet, two in a row that are no better are enough; but where all scores are equal the
+    search is still far above the best lambda.
 
     >>> lams = np.array([4.0, 1.0, 0.25])
     >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.61]])))
     False
     >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.52]])))
     True
+    >>> is_past(LambdaScores(lams, np.array([[0.5, 0.8, 0.81], [0.4, 0.6, 0.6]])))
+    True
     """
     n_after = len(scores.lams) - 1 - int(np.argmax(scores.mean))
-    if n_after == 0 or not scores.lost.mean.any():
+    if not scores.lost.mean.any():
         return False
-    return bool(n_after >= MOST_WORSE or not scores.as_good[-1])
+    *larger, smallest = scores.as_good
+    has_risen, is_better = not all(larger), n_after == 0 and not any(larger)
+    return bool(n_after >= MOST_WORSE or not smallest or (has_risen and not is_better))
 
 
 def _ordered(found: dict[float, np.ndarray]) -> LambdaScores:
