@@ -91,7 +91,7 @@ def _told_by_line(svm: Any, read: dict[str, Any]) -> Iterator[None]:
     from blockwolfe.data.formats.base import located
     from blockwolfe.errors import InputError
     from blockwolfe.problem.evaluate import task_losses
-    from blockwolfe.tasks.measuring import measured
+    from blockwolfe.report.outputs.catalogue import view_of
 
     try:
         yield
@@ -100,5 +100,5 @@ def _told_by_line(svm: Any, read: dict[str, Any]) -> Iterator[None]:
             with located(some.places):
                 outputs = svm.predict(some.X)
                 task_losses(svm.task_, some.Y, outputs)
-                measured(svm.task_, some.Y, outputs)
+                view_of(svm.task_).measures(some.Y, outputs)
         raise
