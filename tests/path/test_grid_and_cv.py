@@ -150,8 +150,8 @@ def test_one_standard_error_prefers_a_larger_lambda():
     svm = bw.StructuredSVMCV(one_standard_error=True)
     svm.lams_ = np.array([1.0, 0.1, 0.01])
     svm.scores_ = np.array([[0.1, 0.78, 0.80], [0.2, 0.86, 0.90]])
-    assert svm._choose() == 1
-    assert bw.StructuredSVMCV.set_params(svm, one_standard_error=False)._choose() == 2
+    assert svm._choose(1.0) == 1
+    assert bw.StructuredSVMCV.set_params(svm, one_standard_error=False)._choose(1.0) == 2
 
 
 def test_cv_is_an_estimator_like_others():

@@ -57,25 +57,28 @@ def test_one_that_is_worse_within_its_error_is_not_the_end_where_nothing_has_ris
     assert is_past(LambdaScores(lams[:3], scores))
 
 
-def test_a_plateau_is_left_at_its_upper_end():
+def test_no_more_is_asked_of_a_plateau_than_one_lambda_and_one_between():
     asked = []
 
     def score(lam):
         asked.append(lam)
         return [min(lam, 1.0) ** -0.001, min(lam, 1.0) ** 0.001] / np.sqrt(max(lam, 1.0))
 
-    assert search(score, WHERE).as_good.tolist() == [False, True, True]
-    assert asked == [4.0, 1.0, 0.25]
+    assert search(score, WHERE).as_good.tolist() == [False, True, True, True]
+    assert asked == [4.0, 1.0, 0.25, 0.5]
 
 
-def test_the_choice_is_the_largest_that_is_not_clearly_worse(monkeypatch):
-    """Scores of two folds at three lambdas: the first loses more than its error, the second less."""
+@pytest.mark.parametrize(("times", "chosen"), [(1.0, 1.0), (0.3, 0.25), (20.0, 1.0)])
+def test_the_choice_is_the_nearest_to_the_default_that_is_not_clearly_worse(
+    monkeypatch, times, chosen
+):
+    """Scores of two folds: 4 loses more than its error, 1 less; lambdas in defaults of 1/n."""
     rows = {4.0: [0.70, 0.90], 1.0: [0.80, 0.97], 0.25: [0.82, 0.96]}
-    monkeypatch.setattr("blockwolfe.path.folds.Fold.score", lambda self, lam: rows[lam].pop())
     X, y = data()
-    svm = bw.StructuredSVMCV(lams=list(rows), cv=2, random_state=0).fit(X, y)
-    assert svm.lam_ == 1.0
-    assert svm.best_score_ == pytest.approx(0.885)
+    lams = {lam / (times * len(y)): lam for lam in rows}
+    monkeypatch.setattr("blockwolfe.path.folds.Fold.score", lambda self, lam: rows[lams[lam]].pop())
+    svm = bw.StructuredSVMCV(lams=list(lams), cv=2, random_state=0).fit(X, y)
+    assert lams[svm.lam_] == chosen
 
 
 def test_equal_scores_are_no_end_before_the_range_is():

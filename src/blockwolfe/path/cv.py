@@ -45,8 +45,9 @@ class StructuredSVMCV(StructuredSVM):
     by factors of four until held-out scores are past their best (clearly worse, or twice no
     better); up instead where the first was the best. Then it may try one more, by a factor of two
     from the best, towards its better neighbour. Each fold's problem is made once, and a smaller
-    lambda begins where the larger one ended. The largest lambda is taken that is not clearly worse
-    than the best; clearly is by more than a standard error of the difference, fold by fold.
+    lambda begins where the larger one ended. Of the lambdas that are not clearly worse than the
+    best, the one nearest to the default strength is taken; clearly is by more than a standard error
+    of the difference, fold by fold.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ class StructuredSVMCV(StructuredSVM):
         with self._told() as tell:
             found = (self._by_lambda if self._is_stepwise else self._by_path)(problem, parts, tell)
         self.lams_, self.scores_ = found.lams, found.scores
-        chosen = self._choose()
+        chosen = self._choose(self._strength(problem))
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
         self.best_estimator_.fit(X, y, sample_weight, held_out, start=start)
@@ -290,11 +291,12 @@ class StructuredSVMCV(StructuredSVM):
         check_range(lowest, check_lam(highest))
         return np.geomspace(highest, lowest, PATH_LAMS if self.n_lams is None else self.n_lams)
 
-    def _choose(self) -> int:
-        """The largest lambda that is as good as the best, within an error."""
+    def _choose(self, default: float) -> int:
+        """One of the lambdas that are as good as the best, within an error."""
         scores = LambdaScores(self.lams_, self.scores_)
         if not self.one_standard_error:
-            return int(np.argmax(scores.as_good))
+            far = np.abs(np.log(scores.lams / default))
+            return int(np.argmin(np.where(scores.as_good, far, np.inf)))
         best = int(np.argmax(scores.mean))
         return int(np.argmax(scores.mean >= scores.mean[best] - scores.error[best]))
 

@@ -109,8 +109,7 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
 def _finer(scores: LambdaScores) -> float | None:
     """The lambda between the best and its better neighbour, where the best may well be there."""
     best, mean = int(np.argmax(scores.mean)), scores.mean
-    larger = scores.as_good[:best]
-    if len(mean) == 1 or larger.any():  # (a larger one will be taken)
+    if len(mean) == 1:
         return None
     if 0 < best < len(mean) - 1:
         above, below = mean[best] - mean[best - 1], mean[best] - mean[best + 1]
@@ -123,11 +122,10 @@ def _finer(scores: LambdaScores) -> float | None:
 def is_past(scores: LambdaScores) -> bool:
     """Whether no smaller lambda is worth a try.
 
-    That is so where the smallest is clearly worse than the best, and where it is no better
-    although scores had risen before: a larger lambda is taken unless a smaller one is clearly
-    better. Clearly is by more than a standard error of the difference, fold by fold. Where nothing
-    has risen yet, two in a row that are no better are enough; but where all scores are equal the
-    search is still far above the best lambda.
+    That is so where the smallest is clearly worse than the best, and where it is not clearly better
+    although scores had risen before: by more than a standard error of the difference, fold by fold.
+    Where nothing has risen yet, two in a row that are no better are enough; but where all scores
+    are equal the search is still far above the best lambda.
 
     >>> lams = np.array([4.0, 1.0, 0.25])
     >>> is_past(LambdaScores(lams[:2], np.array([[0.8, 0.7], [0.6, 0.61]])))
