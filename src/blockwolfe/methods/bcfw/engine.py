@@ -118,7 +118,7 @@ class BlockEngine(DualEngine):
                 self._source = FROM_STOCK if self._planes.prefers_stock() else FROM_ORACLE
             total = ledger.total_gap if not np.isnan(ledger.total_gap) else self.gap_estimate
             is_known = np.isfinite(total)
-            floor = method.cache.nu * total / self.n_blocks
+            floor = method.cache.nu * max(total, 0.0) / self.n_blocks  # (rounding: just below zero)
             self._hit_floor = float(floor) if is_known else 0.0
         # (a pass over stored corners renews no estimate, so there is none to go by)
         sampling = Permutation() if self._source == FROM_STOCK else method.sampling

@@ -66,8 +66,10 @@ class Planes:
         if not isinstance(saved, list) or len(saved) != len(names):
             raise Misfit(f"planes is no list of {len(names)} numbers.")
         read = Reader(dict(zip(names, saved, strict=True)), "planes")
-        self._gain, self._last_rate = read.number("gain"), read.number("last_rate")
+        # (a dual that overflows is no number, and ends the run)
+        self._gain = read.number("gain", or_nan=True)
+        self._last_rate = read.number("last_rate", or_nan=True)
         self._work = read.number("work", least=0.0)
         self._was_stock = bool(read.number("was_stock"))
         visits, calls = (int(read.number(name, 0.0, MOST_INTEGER)) for name in names[-2:])
-        self._before = (read.number("dual"), visits, calls)
+        self._before = (read.number("dual", or_nan=True), visits, calls)
