@@ -300,8 +300,8 @@ MUTANTS = [
     ),
     Mutant(
         ENGINE,
-        "floor = method.cache.nu * total / self.n_blocks",
-        "floor = method.cache.nu * total",
+        "floor = method.cache.nu * max(total, 0.0) / self.n_blocks",
+        "floor = method.cache.nu * max(total, 0.0)",
         "the cache is hardly ever hit",
         f"{VISITS}[python-pairwise-cache]",
     ),
