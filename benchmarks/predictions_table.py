@@ -150,6 +150,12 @@ MODELS: dict[str, Model] = {
         "StructuredSVMCV, defaults",
         lambda data: structured(bw.StructuredSVMCV(bw.tasks.Chain(), random_state=0), data),
     ),
+    "early": Model(
+        "StructuredSVM, early stopping",
+        lambda data: structured(
+            bw.StructuredSVM(bw.tasks.Chain(), early_stopping=True, random_state=0), data
+        ),
+    ),
     "crf": Model("CRFsuite L-BFGS, defaults", lbfgs),
     "perceptron": Model("CRFsuite averaged perceptron", lambda data: crf("ap", data)),
     "linear": Model("SVM per position", linear, LINEAR_GRID),

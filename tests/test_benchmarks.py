@@ -109,7 +109,8 @@ def test_predictions_of_every_model_in_one_table(tmp_path, jobs):
     arguments = ["--sets", "digits", "--at-most", 60, "--records", records, "--jobs", jobs]
     rows = table_of("predictions_table.py", *arguments)
     assert [row["model"].split()[0] for row in rows] == [
-        *("StructuredSVM,", "StructuredSVMCV,", "CRFsuite", "CRFsuite", "SVM", "CRFsuite")
+        *("StructuredSVM,", "StructuredSVMCV,", "StructuredSVM,"),
+        *("CRFsuite", "CRFsuite", "SVM", "CRFsuite"),
     ]
     assert all(number(row["accuracy"]) > 0.8 and number(row["CPU s"]) > 0 for row in rows)
     assert len(records.read_text().splitlines()) == len(rows)
@@ -127,6 +128,16 @@ def test_lines_of_predictions_are_made_once(tmp_path):
     assert again["accuracy"] == "0.5000"
     assert new["chosen"] == "lam = 5/n"
     assert len(records.read_text().splitlines()) == 2
+
+
+def test_what_pairs_are_worth():
+    arguments = ["--sets", "digits", "--at-most", 40, "--seeds", 2, "--tols", 0.05]
+    last, best = table_of("pairs_table.py", *arguments)
+    assert (last["point"], best["point"]) == ("last", "best")
+    for row in (last, best):
+        assert row["ending"] == "CERTIFIED"
+        assert 0.0 < number(row["relative gap"]) <= 0.05
+    assert number(last["of last"]) == 1.0
 
 
 def test_strengths_of_a_crf():
