@@ -163,6 +163,7 @@ def _disturbed(seed: int, path: Path, after: float, how: signal.Signals) -> bool
     """Start the run and end it after so many seconds; whether it was still there."""
     process, pipe = _start(seed, path)
     pipe.recv()
+    pipe.close()  # (a result that nobody reads could be too long for the pipe, and wait for ever)
     process.join(after)
     was_alive = process.is_alive()
     if was_alive:
