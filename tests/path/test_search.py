@@ -96,6 +96,19 @@ def test_ends_that_are_given_are_kept_to():
     assert search(bump(1e6), Range.of(1.0, None, 0.3)).best == FURTHEST
 
 
+def test_no_lambda_is_scored_twice():
+    """The last step of a range may be one of the finer ones."""
+    for at in (0.3, 0.6, 0.9, 1.5):
+        asked = []
+
+        def score(lam, at=at, asked=asked):
+            asked.append(lam)
+            return bump(at)(lam)
+
+        search(score, Range.of(1.0, 4.0, 0.5))
+        assert len(asked) == len(set(np.round(asked, 12)))
+
+
 def test_one_fold_is_enough():
     assert search(lambda lam: [-abs(np.log(lam))], WHERE).best == 1.0
 

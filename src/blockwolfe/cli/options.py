@@ -124,7 +124,7 @@ Set = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="An option of the task, as often as needed: bias=false, "
-        "'task_loss=hamming(normalize=false, class_weight=balanced)', "
+        "'task_loss=hamming(normalize=true, class_weight=balanced)', "
         "'task_loss=cost_matrix([[0, 1], [5, 0]])'.",
     ),
 ]

@@ -83,7 +83,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
     n_jobs : cores for full passes and expensive oracles; -1 for all.
     checkpoint : a path or `Checkpoint(path, every=60)`: `fit` goes on from it after a crash.
     early_stopping : end when data that is not trained on gains nothing any more, and return the
-        weights that were best there, with their own certificate. See `estimators.validation`.
+        weights that were best there, with their own certificate.
     validation_fraction : share of the examples that is held out for that, drawn at random; none
         where `fit` is given `held_out`, which is then what is looked at.
     n_iter_no_change : passes without a smaller held-out loss, after which training ends.
@@ -153,6 +153,8 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         start: Any = None,
     ) -> StructuredSVM:
         """Train; `held_out=(X, y)` adds the mean loss on other data to the trace.
+
+        It may have weights, `(X, y, sample_weight)`. With `early_stopping` it decides when to stop.
 
         `start=svm.result_.last_state` goes on where an earlier fit on the same data ended, for
         example after Ctrl-C, at the same or another `lam`.

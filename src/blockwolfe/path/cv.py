@@ -42,12 +42,12 @@ class StructuredSVMCV(StructuredSVM):
     """A structured SVM that chooses its own lambda on held-out folds, then trains on everything.
 
     Lambdas are searched coarse to fine. It begins at four times the default strength, and goes down
-    by factors of four until held-out scores are past their best (clearly worse, or twice no
-    better); up instead where the first was the best. Then it may try one more, by a factor of two
-    from the best, towards its better neighbour. Each fold's problem is made once, and a smaller
-    lambda begins where the larger one ended. Of the lambdas that are not clearly worse than the
-    best, the one nearest to the default strength is taken; clearly is by more than a standard error
-    of the difference, fold by fold.
+    by factors of four until a lambda is clearly worse than the best, or scores have risen and it is
+    not clearly better, or two are no better; then up, where the first is still the best. Then it
+    may try one more, by a factor of two from the best, towards its better neighbour. Each fold's
+    problem is made once, and a smaller lambda begins where the larger one ended. The lambda nearest
+    to the default strength is taken, of those not clearly worse than the best. Clearly means by
+    more than one standard error of the difference, taken fold by fold.
 
     Parameters
     ----------
@@ -67,10 +67,11 @@ class StructuredSVMCV(StructuredSVM):
         (estimator, X, y), which sees no sample weights. None is the measure of the task, from 0 to
         1, as in `StructuredSVM.score`.
     one_standard_error : take the largest lambda whose score is within one standard error of the
-        best score itself, which is larger than that of a difference: a simpler model yet.
+        best score itself, a wider band than that of differences: an even simpler model.
     n_jobs : folds solved at the same time, and cores for the final fit.
 
-    Other parameters are those of `StructuredSVM`, for the final fit.
+    `method`, `bounds` and `random_state` also serve the folds; `tol`, `max_passes`, `time_limit`
+    and `callbacks` the final fit alone. There is no early stopping and no checkpoint.
 
     Attributes
     ----------

@@ -71,7 +71,8 @@ class Path:
     """What `solve_path` returns.
 
     breakpoints : list of `Breakpoint`, from the largest lambda to the smallest.
-    eps, kappa, exact : as asked for; `exact` is False for a heuristic path, whose gaps are
+    eps : the gap of every lambda (what was asked for, times `problem.unit`).
+    kappa, exact : as asked for; `exact` is False for a heuristic path, whose gaps are
         estimates and certify nothing.
     status : CERTIFIED when every lambda down to `lam_min` is covered, else why it ended early.
     lam_min : the smallest lambda covered; 0.0 when the last w serves all that are smaller.

@@ -8,7 +8,7 @@ between them, by a factor of two from the best, that one is scored, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,9 +101,14 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
             break
         found[lam] = np.asarray(score(lam), dtype=np.float64)
     finer = _finer(_ordered(found))
-    if finer is not None and where.holds(finer):
+    if finer is not None and where.holds(finer) and not _is_near(finer, found):
         found[finer] = np.asarray(score(finer), dtype=np.float64)
     return _ordered(found)
+
+
+def _is_near(lam: float, known: Iterable[float]) -> bool:
+    """Whether a lambda is one of those that are known (the last step of a range may be short)."""
+    return any(abs(lam / other - 1.0) < ROUNDING for other in known)
 
 
 def _finer(scores: LambdaScores) -> float | None:

@@ -45,7 +45,7 @@ def solve_path(
 
     Parameters
     ----------
-    eps : the gap of (1) that every lambda is to have at most, in units of the objective at w = 0
+    eps : the gap that every lambda is to have at most, in units of the objective at w = 0
         (`problem.unit`); `path.eps` is the gap itself.
     lam_min : where to end; None goes on until one w serves every smaller lambda. Where no w
         separates the data to within eps that never comes, and smaller lambdas take ever longer:

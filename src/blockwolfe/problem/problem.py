@@ -39,7 +39,7 @@ def _check_size(n_features: int) -> None:
 
 
 class Problem:
-    """Objective (1) for one task and training set, ready for any solver, in any thread.
+    """lam/2 |w|^2 + mean hinge loss of a task on a training set, for any solver, in any thread.
 
     The given task is not changed: a task with something to learn from the data
     (labels, vocabulary) is cloned and fitted, and `problem.task` is that clone.
@@ -108,7 +108,7 @@ class Problem:
         return initial_state(self.blocks)
 
     def primal(self, w: Any, lam: float) -> float:
-        """(1) at any w, by one oracle call per block; an upper bound if the oracle only bounds."""
+        """The objective at w, by one oracle call per block; a bound if the oracle only bounds."""
         lam, w = check_lam(lam), self.checked_w(w)
         blocks = self.blocks
         store = self.initial_state().store()

@@ -40,7 +40,7 @@ def solve(
     point: str = "best",
     verbose: int = 0,
 ) -> Result:
-    """Minimise (1) to a certified gap of at most `tol`.
+    """Minimise lam/2 |w|^2 + mean hinge loss, to a certified gap of at most `tol`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def solve(
         or a method object. One without a dual point certifies no gap, and ends by a budget or a
         callback.
     tol : stop when the certified gap P - D is at most this, in units of the objective at w = 0
-        (`problem.unit`): the mean of the largest losses, 1 for the zero-one loss.
+        (`problem.unit`): the mean of the largest losses, of some examples; 1 for the zero-one loss.
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit; `max_passes="auto"` is
         1000, or 200,000 visits where there are fewer than 200 examples; five visits that need no
         oracle call, because of a cache, count as one. Oracle calls include
@@ -63,9 +63,9 @@ def solve(
     callbacks : functions of one `Event` per pass; returning True stops the run.
     held_out : (X, Y) on which the mean task loss is traced with every certificate; with a third
         entry, weights of the examples.
-    n_iter_no_change : stop early, when the loss on `held_out` of the running average of w has been
-        least for so many passes, and return the average of then with its own certificate. Where
-        the gap reaches `tol` before, the run ends as without.
+    n_iter_no_change : stop early, when the loss on `held_out` of the running average of w has not
+        fallen for so many passes, and return the average that was best, with its own certificate.
+        It has no effect where the gap reaches `tol` first.
     targets : further gaps, larger than `tol` and in the same units: a certificate is made as soon
         as the estimate reaches the next of them, so that one run shows the time to each.
     n_jobs : cores for full passes and expensive oracles; -1 for all. It does not change
