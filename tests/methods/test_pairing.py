@@ -1,5 +1,7 @@
 """The weights that a run returns are the best it knows, and the certificate says what they are."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from at_work import engine_of
 from blockwolfe.problem.certificate_record import PrimalValue
 from blockwolfe.problem.pairing import paired, primal_at
 from blockwolfe.running.pairing import HORIZON, Pairing
+from plain_tasks import Labels
 from same_runs import assert_same, content
 from test_crafted_files import crafted
 from zoo import PROBLEMS, multiclass_data
@@ -159,9 +162,103 @@ def test_a_pair_has_the_resolution_of_outputs_that_were_passed_over():
     problem = PROBLEMS["chain-dense"]()
     state = solved(problem, "bcfw", point="last").state
     w, own = state.v / LAM, bw.certify(problem, state, LAM)
-    value = primal_at(problem.blocks, w, LAM, *problem.blocks.own())
+    value = primal_at(
+        problem.blocks, problem.initial_state().store(), w, LAM, *problem.blocks.own()
+    )
     assert value.primal == pytest.approx(own.primal, rel=1e-14)
     assert 0.5 * own.resolution < value.resolution <= own.resolution
+
+
+def test_weights_outside_their_bounds_are_not_certified():
+    """Their objective may be below the optimum of the bounded problem."""
+    X, y = multiclass_data(n=12)
+    free, boxed = (bw.Problem(bw.tasks.Multiclass(), X, y, bounds=b) for b in (None, (0.0, 0.05)))
+    w = bw.solve(free, 0.01, random_state=0).w
+    with pytest.raises(
+        bw.InputError, match=r"w\[\d+\] is .*; expected a number between its bounds"
+    ):
+        bw.certify(boxed, boxed.initial_state(), 0.01, w=w)
+    inside = bw.certify(boxed, boxed.initial_state(), 0.01, w=np.clip(w, 0.0, 0.05))
+    assert inside.primal >= bw.solve(boxed, 0.01, tol=1e-6, random_state=0).certificate.dual
+
+
+def test_the_certificate_of_given_weights_is_theirs_also_where_they_are_worse():
+    problem = PROBLEMS["chain-dense"]()
+    result = solved(problem, "bcfw")
+    for w in (np.zeros(problem.n_features), result.w, 1.1 * result.w):
+        found = bw.certify(problem, result.state, LAM, w=w)
+        assert found.primal == pytest.approx(problem.primal(w, LAM), rel=1e-12)
+        assert found.dual == pytest.approx(result.certificate.dual, rel=1e-12)
+
+
+def test_an_oracle_is_compared_with_what_the_dual_point_knows_at_other_weights_too():
+    """It misses the best output, which the state has, at the weights that are given."""
+    X, y = multiclass_data(n=30)
+
+    class Sometimes(Labels):
+        is_wrong = False
+
+        def augmented_decode(self, x, y, w):
+            return y if self.is_wrong else super().augmented_decode(x, y, w)
+
+    task = Sometimes(3, 4)
+    problem = bw.Problem(task, X, y)
+    state = solved(problem, "bcfw", max_passes=3).state
+    problem.task.is_wrong = True
+    w = np.full(problem.n_features, 1e-3)
+    assert not primal_at(problem.blocks, state.store(), w, LAM, *problem.blocks.own()).valid
+
+
+@pytest.mark.parametrize("method", ["fw", "bcfw"])
+@pytest.mark.parametrize("name", ["add", "looked"])
+def test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together(
+    name, method, monkeypatch, tmp_path
+):
+    """A signal that arrives then is heard when weights and certificate are both in place."""
+    problem, original, n_calls = PROBLEMS["chain-dense"](), getattr(Pairing, name), [0]
+
+    def interrupted(self, *args):
+        n_calls[0] += 1
+        if n_calls[0] == 2:
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *args)
+
+    monkeypatch.setattr(Pairing, name, interrupted)
+    path = tmp_path / "run.npz"
+    given = {"tol": 0.0, "random_state": 0, "checkpoint": path, "targets": [0.3, 0.2, 0.1, 0.05]}
+    result = bw.solve(problem, LAM, method, max_passes=60, **given)
+    assert n_calls[0] >= 2
+    assert result.status is bw.Status.INTERRUPTED
+    assert result.certificate.primal == pytest.approx(problem.primal(result.w, LAM), rel=1e-12)
+    monkeypatch.setattr(Pairing, name, original)
+    again = bw.solve(problem, LAM, method, max_passes=60, **given)
+    assert again.status is bw.Status.MAX_PASSES
+
+
+@pytest.mark.parametrize("method", ["bcfw", "auto", "fw"])
+def test_looks_at_the_average_stay_within_the_calls(method):
+    problem = PROBLEMS["chain-dense"]()
+    for budget in range(len(problem), 20 * len(problem), 3):
+        for tol in (0.3, 0.1, 0.03):
+            result = bw.solve(problem, LAM, method, tol, max_oracle_calls=budget, random_state=0)
+            assert result.counts.oracle_calls + result.counts.certificate_calls <= budget
+
+
+@pytest.mark.parametrize("forged", [{"unit": 1e9}, {"resolution": 0.0}, {"slack": 7.0}])
+def test_what_a_file_says_of_its_certificate_is_checked(tmp_path, forged):
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+    given = {"random_state": 0, "checkpoint": path}
+    bw.solve(problem, LAM, "bcfw", 1e-6, max_passes=3, **given)
+
+    def change(header, arrays):
+        header["driver"]["certificate"].update(forged)
+
+    crafted(path, change)
+    if "unit" in forged:
+        assert not bw.solve(problem, LAM, "bcfw", 1e-6, max_passes=3, **given).is_certified
+    else:
+        with pytest.raises(bw.ModelFileError):
+            bw.solve(problem, LAM, "bcfw", 1e-6, max_passes=3, **given)
 
 
 def test_an_unknown_point_is_refused():

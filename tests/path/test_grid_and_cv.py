@@ -179,3 +179,12 @@ def test_bad_options_of_cv(options, message):
     X, Y = multiclass_data(n=12)
     with pytest.raises(bw.OptionError, match=message):
         bw.StructuredSVMCV(**options).fit(X, Y)
+
+
+def test_a_temperature_is_kept_in_the_file_and_not_over_another_fit(tmp_path):
+    digits = bw.datasets.digit_strings(30, length=3)
+    svm = bw.StructuredSVMCV(bw.tasks.Chain(10), lams=[0.1], cv=2, random_state=0)
+    svm.fit(digits.X, digits.Y).fit_temperature(digits.X[:5], digits.Y[:5])
+    svm.save(tmp_path / "m.npz")
+    assert bw.load(tmp_path / "m.npz").temperature_ == svm.temperature_
+    assert not hasattr(svm.fit(digits.X[5:], digits.Y[5:]), "temperature_")

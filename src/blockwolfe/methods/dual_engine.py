@@ -66,7 +66,9 @@ class DualEngine(WalkingEngine):
 
     def primal_at(self, w: np.ndarray) -> PrimalValue:
         """P at some w by a full pass."""
-        value = primal_at(self.blocks, w, self.lam, *self.own, self.workers)
+        self._tidy()
+        store = self.point.store(self._n_averaged)
+        value = primal_at(self.blocks, store, w, self.lam, *self.own, self.workers)
         self.certificate_calls += self.n_blocks
         return value
 

@@ -166,7 +166,8 @@ class StructuredSVMCV(StructuredSVM):
         self.best_score_ = float(self.scores_[:, chosen].mean())
         self.best_estimator_ = self._final(float(self.lams_[chosen]))
         self.best_estimator_.fit(X, y, sample_weight, held_out, start=start)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        for earlier in ("feature_names_in_", "temperature_", "extra_"):
+            self.__dict__.pop(earlier, None)
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -240,6 +241,8 @@ class StructuredSVMCV(StructuredSVM):
 
         check_is_fitted(self, "coef_")
         scores = LambdaScores.of(self)
+        if hasattr(self, "temperature_"):
+            self.best_estimator_.temperature_ = self.temperature_
         save(self.best_estimator_, path, None if scores is None else scores.packed())
 
     def _folds(self, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:

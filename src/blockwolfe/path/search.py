@@ -8,7 +8,7 @@ between them, by a factor of two from the best, that one is scored, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,14 +101,9 @@ def search(score: Callable[[float], Any], where: Range) -> LambdaScores:
             break
         found[lam] = np.asarray(score(lam), dtype=np.float64)
     finer = _finer(_ordered(found))
-    if finer is not None and where.holds(finer) and not _is_near(finer, found):
+    if finer is not None and where.holds(finer):
         found[finer] = np.asarray(score(finer), dtype=np.float64)
     return _ordered(found)
-
-
-def _is_near(lam: float, known: Iterable[float]) -> bool:
-    """Whether a lambda is one of those that are known (the last step of a range may be short)."""
-    return any(abs(lam / other - 1.0) < ROUNDING for other in known)
 
 
 def _finer(scores: LambdaScores) -> float | None:
@@ -116,12 +111,15 @@ def _finer(scores: LambdaScores) -> float | None:
     best, mean = int(np.argmax(scores.mean)), scores.mean
     if len(mean) == 1:
         return None
+    other = best - 1 if best > 0 else best + 1
     if 0 < best < len(mean) - 1:
         above, below = mean[best] - mean[best - 1], mean[best] - mean[best + 1]
         if abs(above - below) <= NEAR * (above + below):
             return None
-        return scores.best * (FINE if above < below else 1.0 / FINE)
-    return scores.best * (FINE if best > 0 else 1.0 / FINE)
+        other = best - 1 if above < below else best + 1
+    step = float(scores.lams[other]) / scores.best
+    # (the last step of a range may be short)
+    return scores.best * float(np.sqrt(step)) if abs(np.log(step)) > np.log(FINE) else None
 
 
 def is_past(scores: LambdaScores) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.certificate import faced, primal_of, sweep
 from blockwolfe.problem.certificate_record import Certificate, PrimalValue
-from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.state import Store
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["PrimalValue", "beside", "paired", "primal_at"]
@@ -23,14 +23,15 @@ __all__ = ["PrimalValue", "beside", "paired", "primal_at"]
 
 def primal_at(
     blocks: Blocks,
+    store: Store,
     w: np.ndarray,
     lam: float,
     work: SweepWork,
     scratch: Any,
     workers: Workers | None = None,
 ) -> PrimalValue:
-    """P(w) by one oracle call per block."""
-    found = sweep(blocks, initial_state(blocks).store(), w, work, scratch, workers=workers)
+    """P(w) by one oracle call per block; what a dual point knows must not be better than it."""
+    found = sweep(blocks, store, w, work, scratch, workers=workers)
     return primal_of(blocks, found, w, lam)
 
 

@@ -14,9 +14,14 @@ from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
-from blockwolfe.problem.certificate import Certificate, examine, primal_value, sweep
-from blockwolfe.problem.pairing import paired, primal_at
-from blockwolfe.problem.state import State, check_state, initial_state
+from blockwolfe.problem.certificate import (
+    Certificate,
+    examine,
+    primal_value,
+    sweep,
+)
+from blockwolfe.problem.pairing import beside, primal_at
+from blockwolfe.problem.state import State, check_state, initial_state, weights_of
 from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.tasks.reading.inputs import n_examples, positional
@@ -149,9 +154,8 @@ def certify(
 ) -> Certificate:
     """An independent certificate of a state: one exact oracle call per block at one w.
 
-    With `w=result.w` that of the pair that `solve` returns: the better of the weights of the state
-    and those given, by one more pass. `n_jobs` cores share the calls; the numbers are the same for
-    any of them.
+    With `w=result.w` that of the pair that `solve` returns: of w beside the dual of the state, by
+    one more pass. `n_jobs` cores share the calls; the numbers are the same for any of them.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -161,13 +165,27 @@ def certify(
     lam, n_jobs = check_lam(lam), check_n_jobs(n_jobs)
     blocks = problem.blocks
     store = check_state(blocks, state, "state").store()
-    w = None if w is None else problem.checked_w(w)
+    w = None if w is None else _inside(blocks, problem.checked_w(w))
     with Workers(blocks, n_jobs) as workers:
-        certificate = examine(blocks, store, lam, *blocks.own(), workers=workers)[0]
-        if w is not None:
-            value = primal_at(blocks, w, lam, *blocks.own(), workers)
-            certificate = paired(certificate, value)
+        certificate, v, _ = examine(blocks, store, lam, *blocks.own(), workers=workers)
+        if w is not None and not np.array_equal(w, weights_of(blocks, v, lam)):
+            value = primal_at(blocks, store, w, lam, *blocks.own(), workers)
+            certificate = beside(certificate, value)
     return replace(certificate, unit=problem.unit)
+
+
+def _inside(blocks: Blocks, w: np.ndarray) -> np.ndarray:
+    """Refuse weights outside of their bounds, whose objective may be below the optimum."""
+    if not blocks.is_bounded:
+        return w
+    is_outside = (w < blocks.lower) | (w > blocks.upper)
+    if is_outside.any():
+        j = int(np.argmax(is_outside))
+        raise InputError(
+            f"w[{j}] is {w[j]:g}; expected a number between its bounds, {blocks.lower[j]:g} and "
+            f"{blocks.upper[j]:g}. Clip w to the bounds of the problem, or certify it without them."
+        )
+    return w
 
 
 def check_lam(lam: Any) -> float:

@@ -36,8 +36,6 @@ def objective_at_start(blocks: Blocks) -> float:
     """
     some = _some_of(blocks)
     w = np.zeros(blocks.n_features)
-    if blocks.is_bounded:
-        w = np.clip(w, blocks.lower, blocks.upper)
     found = sweep(blocks, initial_state(blocks).store(), w, *blocks.own(), order=some)
     weight = blocks.weight[some]
     if not weight.sum() > 0.0:

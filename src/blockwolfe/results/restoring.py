@@ -12,10 +12,20 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.results.trace import Trace, TraceRow
 
-__all__ = ["are_same", "certificate_of", "checked_trace", "record_of"]
+__all__ = [
+    "LEAST_RESOLUTION",
+    "ROUNDING",
+    "are_same",
+    "certificate_of",
+    "checked_trace",
+    "record_of",
+]
 
 # Two certificates of one point agree to this, relative to the largest number in them.
 ROUNDING = 1e-9
+COMPARED = ("primal", "dual", "gap", "slack")
+# No file may say that its numbers are known much better than they are.
+LEAST_RESOLUTION = 0.5
 
 _KINDS = {"int": "iu", "float": "f", "bool": "b", "str": "U"}
 
@@ -32,9 +42,11 @@ def are_same(now: Certificate, before: Certificate) -> bool:
     """Whether two certificates are of one point, up to rounding."""
     if (now.exact, now.valid, now.lam) != (before.exact, before.valid, before.lam):
         return False
+    if before.resolution < LEAST_RESOLUTION * now.resolution:
+        return False
     sizes = np.abs([now.primal, now.dual, now.resolution / ROUNDING])
     scale = ROUNDING * float(sizes[np.isfinite(sizes)].max(initial=0.0))
-    pairs = [(getattr(now, name), getattr(before, name)) for name in ("primal", "dual", "gap")]
+    pairs = [(getattr(now, name), getattr(before, name)) for name in COMPARED]
     pairs.append((now.block_gaps, before.block_gaps))
     return all(np.allclose(a, b, rtol=0.0, atol=scale, equal_nan=True) for a, b in pairs)
 

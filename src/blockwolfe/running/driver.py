@@ -16,6 +16,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.methods.base import CapTooSmallError, Engine, Method
 from blockwolfe.problem.certificate import Certificate
@@ -178,20 +179,29 @@ class Driver(Generic[Outcome]):
 
     def certify(self) -> Certificate:
         """A full pass."""
-        memory = self.memory
         with self.budget.certifying():
-            own = self.engine.certify()
-        self.own = self.certificate = replace(own, unit=self.limits.unit)
-        memory.seconds_to_certify, counts = self.budget.last_certificate, self.engine.counts
-        memory.passes_certified, memory.is_current = memory.passes, True
-        memory.visits_certified, memory.calls_certified = counts.visits, counts.oracle_calls
-        if self.pairing is not None:
-            self.certificate = self.pairing.add(self.own, self.engine.certified_w)
-            if self.pairing.may_reach(self.own, self._target()):
-                self._look(self.pairing)
+            own = replace(self.engine.certify(), unit=self.limits.unit)
+        found = self._taken(own)
+        pairing = self.pairing
+        may_reach = pairing is not None and pairing.may_reach(own, self._target())
+        if pairing is not None and may_reach and self.budget.has_calls_to_certify():
+            found = self._looked(pairing, own)
         if self.budget.may_be_late():
-            self.kept = Certified(self.certificate, self.engine.state(), self.reported_w.copy())
-        return self.certificate
+            self.kept = Certified(found, self.engine.state(), self.reported_w.copy())
+        return found
+
+    def _taken(self, own: Certificate) -> Certificate:
+        """The certificate of the present point, paired with the best weights known."""
+        memory, counts = self.memory, self.engine.counts
+        with uninterrupted():  # (what belongs together)
+            self.own = found = own
+            if self.pairing is not None:
+                found = self.pairing.add(own, self.engine.certified_w)
+            self.certificate, memory.is_current = found, True
+            memory.seconds_to_certify = self.budget.last_certificate
+            memory.passes_certified, memory.visits_certified = memory.passes, counts.visits
+            memory.calls_certified = counts.oracle_calls
+        return found
 
     def certify_beside(self, w: np.ndarray) -> Certificate | None:
         """The certificate of other weights, beside the present dual point; None without a budget.
@@ -206,19 +216,25 @@ class Driver(Generic[Outcome]):
 
     def look_at_average(self) -> None:
         """At the end of a run: the average may be better than all that is known."""
-        if self.pairing is not None and not self.is_told and self.budget.has_calls_to_look():
-            self._look(self.pairing)
+        pairing, own = self.pairing, self.own
+        if pairing is None or own is None or self.is_told or not self.budget.has_calls_to_look():
+            return
+        self._looked(pairing, own)
 
     @property
     def is_told(self) -> bool:
         """Whether no average is left that a full pass might be worth."""
         return self.pairing is None or self._is_hurried or not self.pairing.has_news
 
-    def _look(self, pairing: Pairing) -> None:
-        """A full pass at the average, if there is time."""
-        assert self.own is not None
+    def _looked(self, pairing: Pairing, own: Certificate) -> Certificate:
+        """The certificate after a full pass at the average, if there is time for it."""
+        value = None
         with suppress(OutOfTimeError), self.budget.certifying():
-            self.certificate = pairing.look(self.own, self.engine)
+            value = self.engine.primal_at(pairing.average)
+        with uninterrupted():  # (what belongs together)
+            found = pairing.looked(own, self.engine.certified_w, value)
+            self.certificate = found
+        return found
 
     def tell(self, event: Any) -> bool:
         """Tell the callbacks; whether one of them wants to stop."""
@@ -357,7 +373,7 @@ class Driver(Generic[Outcome]):
             return None
         inside, n_blocks = read.inside("certificate"), self.engine.n_blocks
         gaps = inside.array("block_gaps", np.float64, (n_blocks,), is_finite=False)
-        return certificate_of(inside, gaps)
+        return replace(certificate_of(inside, gaps), unit=self.limits.unit)
 
     def verify(self, saved: Saved) -> bool:
         """Whether certificate and best weights that were restored are worth what the file says.

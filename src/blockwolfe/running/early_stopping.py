@@ -26,7 +26,7 @@ class Watch:
     def __init__(self, evaluate: Any, n_iter_no_change: int) -> None:
         self._evaluate, self._most = evaluate, n_iter_no_change
         self.best_w: np.ndarray | None = None
-        self.loss = self.best_loss = float("inf")  # the last, and the least
+        self.loss, self.best_loss = float("nan"), float("inf")  # the last, and the least
         self._passes = -np.inf  # at the last look
         self._n_worse = 0  # looks since the least
 

@@ -18,7 +18,7 @@ from blockwolfe.methods.base import Engine
 from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.certificate_record import PrimalValue
 from blockwolfe.problem.pairing import paired
-from blockwolfe.results.restoring import ROUNDING, record_of
+from blockwolfe.results.restoring import LEAST_RESOLUTION, ROUNDING, record_of
 
 __all__ = ["Pairing"]
 
@@ -64,16 +64,16 @@ class Pairing:
             self.best, self.best_w = PrimalValue.of(own), w.copy()
         return own if self.best is None else paired(own, self.best)
 
-    def look(self, own: Certificate, engine: Engine) -> Certificate:
-        """The same after a full pass at the average."""
-        value = engine.primal_at(self.average)
+    def looked(self, own: Certificate, w: np.ndarray, value: PrimalValue | None) -> Certificate:
+        """The same after a full pass at the average has found its value; None where it has not."""
+        if value is None:
+            return self.add(own, w)
         self._looked = self.n_noted
-        if value is None or not own.valid:
-            return own
         if value.valid and (self.best is None or value.primal < self.best.primal):
             self.best, self.best_w = value, self.average.copy()
-        certificate = self.add(own, engine.certified_w)
-        self.share = min(1.0, max(certificate.gap / own.gap, HOPE)) if own.gap > 0.0 else 1.0
+        certificate = self.add(own, w)
+        if own.valid and own.gap > 0.0:
+            self.share = min(1.0, max(certificate.gap / own.gap, HOPE))
         return certificate
 
     # -- checkpoints ---------------------------------------------------------------------------
@@ -106,8 +106,14 @@ class Pairing:
         """Whether the best primal point is worth what is said of it: by a full pass."""
         if self.best is None:
             return True
-        found = engine.primal_at(self.best_w)
-        if found is None or found.exact != self.best.exact:
+        found, said = engine.primal_at(self.best_w), self.best
+        if (
+            found is None
+            or not found.valid
+            or said.resolution < LEAST_RESOLUTION * found.resolution
+        ):
             return False
+        # (what is exact may be told by bounds at another dual point, up to rounding)
         allowed = ROUNDING * abs(found.primal) + found.resolution
-        return abs(found.primal - self.best.primal) <= allowed
+        off = abs(found.primal - said.primal) + abs(found.slack - said.slack)
+        return off <= allowed

@@ -15,12 +15,13 @@ from scipy.optimize import minimize_scalar
 
 from blockwolfe.errors import InputError
 from blockwolfe.structures import space as structure
-from blockwolfe.structures.space import Scored
+from blockwolfe.structures.space import Scored, best_score
 
 __all__ = ["HasMarginals", "HowSure", "fitted_temperature"]
 
-# Between these a temperature is looked for. Beyond them all outputs are alike, or one is certain.
-COLDEST, HOTTEST = 1e-4, 1e4
+# Between these, times the largest score, a temperature is looked for. Beyond them all outputs are
+# alike, or one is certain.
+COLDEST, HOTTEST = 1e-6, 1e4
 
 
 class HowSure:
@@ -101,15 +102,23 @@ def fitted_temperature(spaces: Sequence[Any], scores: Sequence[float]) -> float:
     >>> spaces = [ChoiceSpace(np.array([[np.log(9.0), 0.0]]))] * 4
     >>> round(fitted_temperature(spaces, [np.log(9.0)] * 3 + [0.0]), 2)  # right 3 times of 4
     2.0
+
+    It scales with the scores.
+
+    >>> large = [ChoiceSpace(np.array([[1e6 * np.log(9.0), 0.0]]))] * 4
+    >>> round(fitted_temperature(large, [1e6 * np.log(9.0)] * 3 + [0.0]), -4)
+    2000000.0
     """
     total = float(np.sum(scores))
+    best = [best_score(space) for space in spaces]
+    size = float(np.max(np.abs([*best, *scores]))) or 1.0
 
     def minus_log_likelihood(log_temperature: float) -> float:
         temperature = float(np.exp(log_temperature))
         sums = sum(space.log_partition(temperature) for space in spaces)
         return float(sums - total / temperature)
 
-    between = (np.log(COLDEST), np.log(HOTTEST))
+    between = (np.log(COLDEST * size), np.log(HOTTEST * size))
     found = minimize_scalar(
         minus_log_likelihood, bounds=between, method="bounded", options={"xatol": 1e-4}
     )
