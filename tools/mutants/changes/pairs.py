@@ -133,8 +133,8 @@ MUTANTS = [
     ),
     Mutant(
         SEARCH,
-        "return scores.best * (FINE if above < below else 1.0 / FINE)",
-        "return scores.best / (FINE if above < below else 1.0 / FINE)",
+        "other = best - 1 if above < below else best + 1",
+        "other = best + 1 if above < below else best - 1",
         "the finer lambda is on the wrong side",
         SEARCHED,
     ),
