@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[1]
 SEED = 20_000_000
 N_PROBLEMS, N_KILLS = 120, 4
 SLACK_OVER_LOCAL_SEARCH = 1440742734
-PAIR_OF_LESS_GAP_AND_MORE_ROUNDING = 1758114647
 
 
 # -- a short run ---------------------------------------------------------------------------------
@@ -175,12 +174,6 @@ def test_slack_rescaling_is_exact_whatever_it_rescales(tmp_path, monkeypatch):
     drawn = [drawing.slack_rescaling(rng) for _ in range(500)]
     assert all(each.is_exact for each in drawn)
     assert not all(each.predicts_best for each in drawn)  # (those do search by steps)
-
-
-def test_a_pair_is_taken_only_where_rounding_lets_one_tell(tmp_path):
-    """Its gap was smaller, its resolution above tol: STALLED where the point alone is certified."""
-    problems.run_case(PAIR_OF_LESS_GAP_AND_MORE_ROUNDING, tmp_path)
-    assert common.drawn()["status"] == "CERTIFIED"
 
 
 def test_a_path_that_is_killed_has_few_passes_at_each_lambda():

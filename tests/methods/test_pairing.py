@@ -1,12 +1,14 @@
 """The weights that a run returns are the best it knows, and the certificate says what they are."""
 
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate_record import PrimalValue
 from blockwolfe.problem.pairing import paired, primal_at
 from blockwolfe.running.pairing import HORIZON, Pairing
@@ -259,6 +261,22 @@ def test_what_a_file_says_of_its_certificate_is_checked(tmp_path, forged):
     else:
         with pytest.raises(bw.ModelFileError):
             bw.solve(problem, LAM, "bcfw", 1e-6, max_passes=3, **given)
+
+
+@pytest.mark.parametrize("method", ["bcfw", "fw"])
+def test_a_pair_is_taken_only_where_rounding_lets_one_tell(method, monkeypatch):
+    """Else a run is STALLED, its resolution above tol, where the point alone is certified."""
+    exactly = DualEngine.primal_at
+
+    def vaguely(self, w):
+        return replace(exactly(self, w), resolution=10.0)
+
+    monkeypatch.setattr(DualEngine, "primal_at", vaguely)
+    problem = PROBLEMS["chain-dense"]()
+    result, last = (solved(problem, method, point=point) for point in ("best", "last"))
+    assert result.certificate.resolution < 1e-6
+    assert result.certificate.gap == last.certificate.gap
+    np.testing.assert_array_equal(result.w, last.w)  # (those that the certificate is of)
 
 
 def test_an_unknown_point_is_refused():

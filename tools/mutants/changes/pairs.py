@@ -31,7 +31,7 @@ MUTANTS = [
         "return own if both.valid and _known_gap(both) >= _known_gap(own) else both",
         "return both",
         "a pair with the rounding errors of two points is STALLED where one alone is certified",
-        "tests/test_fuzz.py::test_a_pair_is_taken_only_where_rounding_lets_one_tell",
+        PAIRS,
     ),
     Mutant(
         PAIRING,
