@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from blockwolfe.base import memory
 from blockwolfe.estimators.model_file import load
 from command_line import columns, program
 
@@ -247,6 +248,14 @@ def test_labels_of_another_kind_name_their_file(tmp_path, inside):
     page = ["-o", tmp_path / "r.html", "--held-out", bad]
     for command in (["evaluate", model, bad], ["report", model, *page]):
         assert f"{bad}: Y_true has labels like 'x'" in only_line(inside(*command))
+
+
+def test_more_weights_than_fit_name_their_file(tmp_path, inside, monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**30)
+    data = tmp_path / "wide.svm"
+    data.write_text("a 100000000:1\nb 1:1\n")
+    done = inside("train", "multiclass", data, "-o", tmp_path / "m.npz", "--lam", "1")
+    assert f"{data}: training 200,000,002 weights" in only_line(done)
 
 
 def test_options_that_do_not_fit(inside, trained, corpus, tmp_path):

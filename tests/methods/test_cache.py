@@ -296,6 +296,15 @@ def test_a_run_that_was_full_can_go_on(problem):
     assert rest.trace["dual"][0] >= full.certificate.dual - ROUNDING
 
 
+def test_a_run_that_was_full_ends_again_without_a_further_pass(problem, tmp_path):
+    method = bw.BCFW(cache=bw.Cache(max_corners=2))
+    options = {"checkpoint": tmp_path / "run.npz", "random_state": 0}
+    first, again = (bw.solve(problem, LAM, method, 1e-3, **options) for _ in range(2))
+    assert first.status is again.status is bw.Status.CACHE_FULL
+    assert again.counts == first.counts
+    assert again.certificate.gap == first.certificate.gap
+
+
 # -- memory ----------------------------------------------------------------------------------
 
 

@@ -234,6 +234,12 @@ def test_joints_within_lengths():
         bw.metrics.pck(Y, Y_hat)
 
 
+def test_a_report_without_labels():
+    report = bw.metrics.label_report([set(), set()], [set(), set()])
+    assert (report.scores, report.micro, report.support) == ((), (0.0, 0.0, 0.0), 0)
+    assert "micro avg" in str(report)
+
+
 def test_a_label_that_is_never_predicted_is_shown_as_a_dash():
     shown = str(bw.metrics.label_report(["a", "b"], ["a", "a"]))
     assert " - " in next(line for line in shown.splitlines() if line.strip().startswith("b"))

@@ -100,8 +100,11 @@ def test_the_gap_is_zero_at_any_scale(scale):
 
 def answers_of(monkeypatch, *answers):
     """HiGHS replaced by a list of answers: x and a bound on the scaled objective."""
-    waiting = [OptimizeResult(status=0, x=np.array(x), mip_dual_bound=bound, message="")
-               for x, bound in answers]  # fmt: skip
+    waiting = [
+        OptimizeResult(status=4 * (x is None), x=None if x is None else np.array(x),
+                       mip_dual_bound=bound, message="Unknown.")
+        for x, bound in answers
+    ]  # fmt: skip
     monkeypatch.setattr(program, "milp", lambda *_, **__: waiting.pop(0))
     return waiting
 
@@ -129,6 +132,14 @@ def test_rounding_is_checked(monkeypatch):
 def test_answers_that_prove_nothing_are_refused(monkeypatch, x, bound, words):
     answers_of(monkeypatch, ([0.5, 0.5], None), (x, bound), (x, bound))
     with pytest.raises(OracleError, match=words):
+        program.maximize([1.0, 1.0], *ROWS)
+
+
+def test_where_highs_cannot_tell_it_is_asked_in_another_way(monkeypatch):
+    answers_of(monkeypatch, (None, None), (None, None), ([0.0, 1.0], BEST))
+    assert program.maximize([1.0, 1.0], *ROWS).tolist() == [0, 1]
+    answers_of(monkeypatch, *[(None, None)] * 3)
+    with pytest.raises(OracleError, match=r"HiGHS is missing \(Unknown\)"):
         program.maximize([1.0, 1.0], *ROWS)
 
 

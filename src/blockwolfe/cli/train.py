@@ -318,7 +318,7 @@ def _best_on_path(svm: Any, strength: Strength, examples: Any, other: Any, is_qu
 
 def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
     from blockwolfe.cli.progress import TrainingProgress
-    from blockwolfe.errors import InputError, NotCertifiedWarning
+    from blockwolfe.errors import InputError, NotCertifiedWarning, OutOfMemoryError
 
     with TrainingProgress(is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
@@ -326,7 +326,7 @@ def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
         held_out = None if other is None else (other.X, other.Y)
         try:
             svm.fit(examples.X, examples.Y, held_out=held_out)
-        except InputError:
+        except (InputError, OutOfMemoryError):
             _locate(svm.task, examples, other)
             raise
 

@@ -46,8 +46,8 @@ class LabelReport:
     def of(cls, counts: Mapping[Any, Counts], accuracy: float | None = None) -> LabelReport:
         """From the counts of each label."""
         scores = tuple(LabelScore.of(label, *each) for label, each in counts.items())
-        total = Counts(*(sum(column) for column in zip(*counts.values(), strict=True)))
-        return cls(scores, total.score() if counts else F1Score(0.0, 0.0, 0.0), accuracy)
+        total = Counts(*map(sum, zip(Counts(0, 0, 0), *counts.values(), strict=True)))
+        return cls(scores, total.score(), accuracy)
 
     @property
     def support(self) -> float:

@@ -79,6 +79,8 @@ class Driver(Generic[Outcome]):
         """Pass after pass until there is a reason to stop."""
         try:
             status = self._until_there_is_a_reason()
+            if status is Status.CACHE_FULL:
+                self._keep_as_it_is()
             if self.goal.ends_with_certificate and not self.goal.has_concluded(self):
                 status = self._conclude() or status
         except KeyboardInterrupt:
@@ -139,8 +141,7 @@ class Driver(Generic[Outcome]):
     def _interrupted(self) -> Status:
         self._is_hurried = True
         try:
-            # (as it was: a final certificate renews estimates, which the run that goes on had not)
-            self._is_saved = self._save_unless_moving()
+            self._keep_as_it_is()
             if self.goal.ends_with_certificate:
                 if not self.memory.is_current:
                     print(INTERRUPTED, file=sys.stderr, flush=True)
@@ -330,10 +331,14 @@ class Driver(Generic[Outcome]):
 
     # -- checkpoints -----------------------------------------------------------------------------
 
-    def _save_unless_moving(self) -> bool:
+    def _save_unless_moving(self) -> None:
         if self.writer is not None and not self._is_moving:
             self._save(self.writer)
-        return self.writer is not None
+
+    def _keep_as_it_is(self) -> None:
+        """The last checkpoint: a final certificate renews estimates that steps go by."""
+        self._save_unless_moving()
+        self._is_saved = self.writer is not None
 
     def _save(self, writer: Writer) -> None:
         with self.clock:

@@ -171,14 +171,14 @@ def _run(scaled: np.ndarray, rows: _Rows, whole: bool, presolve: bool = True) ->
     is_either = found.status == _OTHER and "infeasible" in found.message.lower()
     if found.status == _INFEASIBLE or is_either:
         raise _infeasible()
-    if found.x is None:
-        raise OracleError(f"HiGHS found no solution of a 0/1 program: {found.message}")
     return found
 
 
 def _relaxed(scaled: np.ndarray, rows: _Rows, left_open: float) -> tuple[np.ndarray, float] | None:
     """The solution of the linear relaxation rounded, if it is feasible and reaches the bound."""
     x = _run(scaled, rows, whole=False).x
+    if x is None:  # (where HiGHS cannot tell whether it is done)
+        return None
     z = np.rint(x).astype(np.int64)
     bound = float(np.dot(scaled, x))
     if np.dot(scaled, z) < bound - left_open or first_violation(z, *rows) is not None:
@@ -191,6 +191,9 @@ def _searched(scaled: np.ndarray, rows: _Rows) -> tuple[np.ndarray, float]:
     z, fault = np.zeros(len(scaled), dtype=np.int64), ""
     for presolve in (True, False):
         found = _run(scaled, rows, True, presolve)
+        if found.x is None:
+            fault = f"is missing ({found.message.rstrip('.')})"
+            continue
         z, bound = np.rint(found.x).astype(np.int64), found.mip_dual_bound
         fault = _fault(found.x, z, rows)
         if not fault and bound is not None and np.isfinite(bound):

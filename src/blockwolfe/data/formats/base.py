@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.data.text import out_of_memory, shortened, text_lines, unpack
-from blockwolfe.errors import InputError, OptionError
+from blockwolfe.errors import InputError, OptionError, OutOfMemoryError
 
 __all__ = ["Examples", "Format", "Places", "Source", "located", "plain_output", "read_source"]
 
@@ -62,13 +62,14 @@ def located(places: Places | None) -> Iterator[None]:
     """
     try:
         yield
-    except InputError as error:
+    except (InputError, OutOfMemoryError) as error:
         if places is None:
             raise
         named = re.search(r"\b[XY]\[(\d+)\]", str(error))
         is_known = named is not None and int(named[1]) < len(places)
         where = places[int(named[1])] if named and is_known else ", ".join(places.names)
-        raise InputError(f"{where}: {error}") from error
+        kind = InputError if isinstance(error, InputError) else OutOfMemoryError
+        raise kind(f"{where}: {error}") from error
 
 
 class Source(NamedTuple):
