@@ -5,7 +5,8 @@
 Test measures, and CPU seconds of training alone, choosing included. Nothing is chosen on test
 data: `StructuredSVMCV` chooses on folds of the training set, the others that choose (CRFsuite's c1
 and c2, C of the SVM for every position) on a fifth of it, after which they are trained on all.
-With `--records` every line is kept as it comes, as JSON; lines that are there are not made again.
+With `--records` every line and every try on held-out data is kept as it comes, as JSON; what is
+there is not made again.
 With `--jobs` so many trainings run side by side, each in a process and on a core of its own.
 """
 
@@ -13,8 +14,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -163,86 +164,118 @@ MODELS: dict[str, Model] = {
 }
 
 
+class Try(NamedTuple):
+    """What some options are worth on held-out data, and what their training took."""
+
+    score: float
+    cpu_seconds: float
+
+
+def tried(model: Model, data: Data, given: dict[str, float]) -> Try:
+    """Train with these options, and score by the last measure."""
+    found = model.train(data, **given)
+    return Try(list(data.score(found.Y_hat).values())[-1], found.cpu_seconds)
+
+
+class Records:
+    """A file with every line and every try, so that what is there is not made again."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        rows = [] if path is None or not path.exists() else path.read_text().splitlines()
+        self.there = {self._key(row): row for row in map(json.loads, rows)}
+
+    @staticmethod
+    def _key(row: dict[str, Any]) -> tuple[str, ...]:
+        return row["data"], row["model"], json.dumps(row.get("tried"))
+
+    def find(self, **names: Any) -> dict[str, Any] | None:
+        """The row of these names."""
+        return self.there.get(self._key(names))
+
+    def keep(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Show a row, and add it to the file."""
+        text = json.dumps(row)
+        print(text, flush=True)
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(text + "\n")
+        self.there[self._key(row)] = row
+        return row
+
+
 class Trainings:
     """Where trainings run: here, one after the other, or side by side in processes."""
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: int, records: Records) -> None:
+        self.jobs, self.records = jobs, records
 
-    def all_of(self, calls: list[Callable[[], Outcome]]) -> list[Outcome]:
-        """What the calls return."""
+    def run(self, call: Callable[[], Any]) -> Any:
+        """What the call returns."""
         if self.jobs == 1:
-            return [call() for call in calls]
-        pool = get_reusable_executor(self.jobs, timeout=3600)
-        return [future.result() for future in [pool.submit(call) for call in calls]]
+            return call()
+        return get_reusable_executor(self.jobs, timeout=3600).submit(call).result()
 
-    def best_of(self, model: Model, data: Data) -> Outcome:
+    def side_by_side(self, call: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
+        """As `map`; what is called runs in threads, which wait for their processes."""
+        if not all(given):
+            return []
+        with ThreadPoolExecutor(1 if self.jobs == 1 else len(given[0])) as threads:
+            return list(threads.map(call, *given))
+
+    def best_of(self, name: str, model: Model, data: Data) -> Outcome:
         """With the options that are best on a fifth of the training set; all time counts."""
         if len(model.grid) == 1:
-            return self.all_of([partial(model.train, data, **model.grid[0])])[0]
+            return self.run(partial(model.train, data, **model.grid[0]))
         part = data.held_out()
-        tried = self.all_of([partial(model.train, part, **given) for given in model.grid])
-        scores = [list(part.score(one.Y_hat).values())[-1] for one in tried]
-        best = model.grid[int(np.argmax(scores))]
-        last = self.all_of([partial(model.train, data, **best)])[0]
-        named = ", ".join(f"{name} = {value:g}" for name, value in best.items())
-        total = last.cpu_seconds + sum(one.cpu_seconds for one in tried)
+        tries = self.side_by_side(partial(self._tried, name, model, part), model.grid)
+        best = model.grid[int(np.argmax([one.score for one in tries]))]
+        last = self.run(partial(model.train, data, **best))
+        named = ", ".join(f"{option} = {value:g}" for option, value in best.items())
+        total = last.cpu_seconds + sum(one.cpu_seconds for one in tries)
         return Outcome(last.Y_hat, total, f"{named}; last training {last.cpu_seconds:.3g} s")
+
+    def _tried(self, name: str, model: Model, part: Data, given: dict[str, float]) -> Try:
+        names = {"data": name, "model": model.title, "tried": given}
+        row = self.records.find(**names)
+        if row is None:
+            found = self.run(partial(tried, model, part, given))
+            row = self.records.keep(names | {"score": found.score, "CPU s": found.cpu_seconds})
+        return Try(row["score"], row["CPU s"])
 
 
 # -- lines ---------------------------------------------------------------------------------------
 
 
-def line(name: str, model: Model, data: Data, trainings: Trainings) -> dict[str, Any]:
-    """One model on one set."""
-    found = trainings.best_of(model, data)
-    measures = {name: round(value, 4) for name, value in data.score(found.Y_hat).items()}
+def line(data: dict[str, Data], trainings: Trainings, name: str, model: Model) -> dict[str, Any]:
+    """One model on one set, unless it is there."""
+    names = {"data": name, "model": model.title}
+    row = trainings.records.find(**names)
+    if row is not None:
+        return row
+    found = trainings.best_of(name, model, data[name])
+    scores = data[name].score(found.Y_hat)
+    measures = {measure: round(value, 4) for measure, value in scores.items()}
     seconds = round(found.cpu_seconds, 3)
-    return {
-        "data": name,
-        "model": model.title,
-        "chosen": found.chosen,
-        **measures,
-        "CPU s": seconds,
-    }
+    row = names | {"chosen": found.chosen, **measures, "CPU s": seconds}
+    return trainings.records.keep(row)
 
 
-def kept(records: Path | None) -> list[dict[str, Any]]:
-    """The lines of earlier runs."""
-    if records is None or not records.exists():
-        return []
-    return [json.loads(text) for text in records.read_text().splitlines()]
-
-
-def keep(records: Path | None, row: dict[str, Any]) -> None:
-    """Show a line, and add it to those of a file."""
-    text = json.dumps(row)
-    print(text, flush=True)
-    if records is not None:
-        with records.open("a") as file:
-            file.write(text + "\n")
-
-
-def made(given: Any, models: list[Model]) -> Iterator[dict[str, Any]]:
-    """All lines in order: those that are kept, and new ones, which are kept at once."""
-    there = {(row["data"], row["model"]): row for row in kept(given.records)}
-    wanted = [(name, model) for name in given.sets for model in models]
-    new = [(name, model) for name, model in wanted if (name, model.title) not in there]
-    data = {name: SETS[name](given.data_home).first(given.at_most) for name in dict(new)}
-    trainings = Trainings(given.jobs)
-    with ThreadPoolExecutor(1 if given.jobs == 1 else len(new) or 1) as threads:
-        lines = [threads.submit(line, name, model, data[name], trainings) for name, model in new]
-        for row in (future.result() for future in as_completed(lines)):
-            keep(given.records, row)
-            there[row["data"], row["model"]] = row
-    return (there[name, model.title] for name, model in wanted)
+def made(given: Any, models: list[Model]) -> list[dict[str, Any]]:
+    """All lines in order: those that are kept, and new ones."""
+    records, names = Records(given.records), [name for name in given.sets for _ in models]
+    wanted = list(zip(names, models * len(given.sets), strict=True))
+    lacking = {name for name, m in wanted if records.find(data=name, model=m.title) is None}
+    data = {name: SETS[name](given.data_home).first(given.at_most) for name in lacking}
+    trainings = Trainings(given.jobs, records)
+    return trainings.side_by_side(partial(line, data, trainings), *zip(*wanted, strict=True))
 
 
 def main() -> None:
     parser = options(__doc__, needs_data=True)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--records", type=Path, help="keep every line in this file as it comes")
+    parser.add_argument("--records", type=Path, help="keep lines and tries in this file")
     parser.add_argument("--at-most", type=int, help="examples of either part; all by default")
     parser.add_argument("--jobs", type=int, default=1, help="trainings side by side")
     given = parser.parse_args()

@@ -113,21 +113,31 @@ def test_predictions_of_every_model_in_one_table(tmp_path, jobs):
         *("CRFsuite", "CRFsuite", "SVM", "CRFsuite"),
     ]
     assert all(number(row["accuracy"]) > 0.8 and number(row["CPU s"]) > 0 for row in rows)
-    assert len(records.read_text().splitlines()) == len(rows)
+    kept = [json.loads(line) for line in records.read_text().splitlines()]
+    assert sum("tried" not in row for row in kept) == len(rows)
+    assert sum("tried" in row for row in kept) == 9 + 3  # (c1 and c2 of CRFsuite, C of the SVM)
 
 
 def test_lines_of_predictions_are_made_once(tmp_path):
-    """What a crash has left is gone on from."""
+    """What a crash has left is gone on from, tries on held-out data too."""
     records = tmp_path / "lines.jsonl"
     arguments = ["--sets", "digits", "--at-most", 30, "--records", records, "--models"]
     (first,) = table_of("predictions_table.py", *arguments, "linear")
     assert number(first["accuracy"]) > 0.5
-    before = json.loads(records.read_text())
-    records.write_text(json.dumps({**before, "accuracy": 0.5}) + "\n")
+    *tries, line = map(json.loads, records.read_text().splitlines())
+    put(records, *tries, line | {"accuracy": 0.5})
     again, new = table_of("predictions_table.py", *arguments, "linear", "svm")
     assert again["accuracy"] == "0.5000"
     assert new["chosen"] == "lam = 5/n"
-    assert len(records.read_text().splitlines()) == 2
+    assert len(records.read_text().splitlines()) == len(tries) + 2
+    put(records, tries[0] | {"score": 2.0}, tries[1])
+    (chosen,) = table_of("predictions_table.py", *arguments, "linear")
+    assert chosen["chosen"].startswith(f"C = {tries[0]['tried']['C']}")
+    assert len(records.read_text().splitlines()) == len(tries) + 1
+
+
+def put(records, *rows):
+    records.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def test_what_pairs_are_worth():

@@ -304,7 +304,6 @@ BAD_CHECKPOINTS = {
     "losses of other blocks": (CORNERS, of_array("engine.point.ell", lambda ell: ell[:-1])),
     "gaps below zero": at_ledger("gap", lambda gap: gap - 1.0),
     "gaps of other blocks": at_ledger("gap", lambda gap: gap[:-1]),
-    "a tree of another size": at_ledger("tree", lambda tree: np.ones(6)),
     "a visit in the future": at_ledger("last_visit", entry(0, 10**15)),
     "counts below zero": at_ledger("counts", lambda counts: counts - 10**6),
     "fewer counts": at_ledger("counts", lambda counts: counts[:-1]),

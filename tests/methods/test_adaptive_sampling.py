@@ -1,5 +1,7 @@
 """Gap sampling: the tree, the frequencies, refreshes, and the toy problem it was made for."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -47,6 +49,17 @@ def test_renewed_tree_equals_a_fresh_one(gaps, seed):
         if is_max:
             found = draw_block(tree, 0.5, len(gap), True)
             assert gap[found] == gap.max()
+
+
+@pytest.mark.parametrize("is_max", [False, True])
+def test_no_estimate_leads_beyond_the_last_block(is_max):
+    """Also where one has overflowed: the loop looks at nothing twice."""
+    values = (0.0, 1.0, np.inf, np.nan)
+    for gap in itertools.product(values, repeat=5):
+        with np.errstate(invalid="ignore"):
+            tree = make_tree(np.array(gap), is_max)
+        for uniform in (0.0, 0.5, np.nextafter(1.0, 0.0)):
+            assert 0 <= draw_block(tree, uniform, 5, is_max) < 5
 
 
 def test_frequencies_are_proportional_to_the_gaps():

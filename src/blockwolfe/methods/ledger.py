@@ -78,6 +78,7 @@ class Ledger:
     def to_save(self) -> dict[str, Any]:
         """Everything that a checkpoint must hold."""
         saved: dict[str, Any] = flattened(self.notes._replace(counts=np.zeros(0)))
+        del saved["tree"]  # (follows from the gaps)
         saved["counts"] = np.array(self.counts.tolist(), dtype=np.int64)
         return saved | {"total_gap": self.total_gap, "staleness": self.staleness}
 
@@ -91,10 +92,9 @@ class Ledger:
             counts[name] = value
         if counts.stopped_at >= n_blocks:
             raise Misfit("ledger.counts names a block that there is not.")
-        n_nodes = 2 << max(0, n_blocks - 1).bit_length() if np.size(read.given("tree")) else 0
         self.notes = Notes(
             gap=read.array("gap", np.float64, (n_blocks,), least=0.0, is_finite=False),
-            tree=read.array("tree", np.float64, (n_nodes,), least=0.0),
+            tree=np.zeros(0),
             longest=read.array("longest", np.float64, (n_blocks,), least=0.0),
             last_visit=read.array(
                 "last_visit", np.int64, (n_blocks,), least=-1, most=int(counts.visits)

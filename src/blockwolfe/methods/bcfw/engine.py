@@ -130,9 +130,11 @@ class BlockEngine(DualEngine):
         self._done, self._is_open = 0, True
 
     def _plant_tree(self) -> None:
-        gap, sampling = self.ledger.gap, self.method.sampling
-        is_known = sampling.needs_gaps and np.isfinite(gap).all()
-        self.ledger.put(tree=make_tree(gap, sampling.is_max) if is_known else np.zeros(0))
+        is_known = self.method.sampling.needs_gaps and np.isfinite(self.ledger.gap).all()
+        self.ledger.put(tree=self._tree() if is_known else np.zeros(0))
+
+    def _tree(self) -> np.ndarray:
+        return make_tree(self.ledger.gap, self.method.sampling.is_max)
 
     def _next_chunk(self) -> None:
         if self._source == FROM_ORACLE and (self.method.batch_size or 1) > 1:
@@ -283,6 +285,7 @@ class BlockEngine(DualEngine):
             "draws_uniform": self._draws.uniform,
             "done": self._done,
             "is_open": self._is_open,
+            "has_tree": len(self.ledger.notes.tree) > 0,
             "source": self._source,
             "planes": self._planes.to_save(),
             "rng": plain_state(self.rng),
@@ -295,7 +298,10 @@ class BlockEngine(DualEngine):
         """Go on as before `to_save`."""
         super().restore(saved)
         read = Reader(saved)
-        least, most = -1 if len(self.ledger.notes.tree) else 0, self.n_blocks - 1
+        has_tree, most = read.flag("has_tree"), self.n_blocks - 1
+        if has_tree:
+            self.ledger.put(tree=self._tree())
+        least = -1 if has_tree else 0
         block = read.array("draws_block", np.int64, (None,), least=least, most=most)
         uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
         self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))

@@ -52,7 +52,8 @@ def draw_block(tree: Any, uniform: float, n_blocks: int, is_max: bool) -> int:
     rest, at = uniform * tree[1], 1
     while at < m:
         left, right = tree[2 * at], tree[2 * at + 1]
-        goes_left = left >= right if is_max else (rest < left or right <= 0.0)
+        # (never to the leaves beyond the last block, whatever the estimates are: NaN goes left)
+        goes_left = not left < right if is_max else (rest < left or not right > 0.0)
         if goes_left:
             at = 2 * at
         else:
