@@ -37,9 +37,16 @@ MUTANTS = [
     ),
     Mutant(
         TREE,
-        "(rest < left or right <= 0.0)",
+        "(rest < left or not right > 0.0)",
         "rest < left",
         "rounding draws a block beyond the last",
+        ADAPTIVE,
+    ),
+    Mutant(
+        TREE,
+        "not left < right if is_max",
+        "left >= right if is_max",
+        "an estimate that is NaN leads beyond the last block",
         ADAPTIVE,
     ),
     Mutant(

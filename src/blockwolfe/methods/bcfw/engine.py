@@ -298,10 +298,10 @@ class BlockEngine(DualEngine):
         """Go on as before `to_save`."""
         super().restore(saved)
         read = Reader(saved)
-        has_tree, most = read.flag("has_tree"), self.n_blocks - 1
+        has_tree = read.flag("has_tree")
         if has_tree:
             self.ledger.put(tree=self._tree())
-        least = -1 if has_tree else 0
+        least, most = (-1 if has_tree else 0), self.n_blocks - 1
         block = read.array("draws_block", np.int64, (None,), least=least, most=most)
         uniform = read.array("draws_uniform", np.float64, (len(block),), least=0.0, most=1.0)
         self._draws, self._done = Draws(block, uniform), read.integer("done", most=len(block))
