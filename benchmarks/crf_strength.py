@@ -25,7 +25,7 @@ def line(name: str, c2: float, data: Data) -> list[Any]:
     chains = [bw.tasks.Chain(task_loss=loss) for loss in ("hamming", "normalized_hamming")]
     found = [lbfgs(data, c2=c2)]
     found += [structured(bw.StructuredSVM(c, lam=lam, random_state=0), data) for c in chains]
-    cells = ((f"{data.score(one.Y_hat)['accuracy']:.4f}", one.cpu_seconds) for one in found)
+    cells = ((f"{data.measures(one.Y_hat)['accuracy']:.4f}", one.cpu_seconds) for one in found)
     return [name, c2, *(value for pair in cells for value in pair)]
 
 

@@ -45,7 +45,7 @@ def line(name: str, setting: Setting, data: Data, time_limit: float) -> list[Any
     given = {"time_limit": time_limit, "point": setting.point, "random_state": 0}
     warm_up(problem, lam, "auto")
     result, _, seconds = timed(lambda: bw.solve(problem, lam, tol=TOL, **given))
-    accuracy = data.score(problem.task.predict(data.X_test, result.w))["accuracy"]
+    accuracy = data.measures(problem.task.predict(data.X_test, result.w))["accuracy"]
     gap = float(result.certificate.relative_gap)
     ending = result.status.name
     words = [name, setting.loss, f"{setting.times:g}/n", setting.point]

@@ -31,7 +31,7 @@ def line(words: str, template: str, given: Any) -> list[Any]:
     data = treebank(given.column, given.data_home, template).first(given.at_most).held_out()
     svm = bw.StructuredSVM(bw.tasks.Chain(), random_state=0)
     found = structured(svm, data)
-    accuracy = data.score(found.Y_hat)["accuracy"]
+    accuracy = data.measures(found.Y_hat)["accuracy"]
     return [words, len(svm.coef_), f"{accuracy:.4f}", found.cpu_seconds]
 
 

@@ -51,12 +51,16 @@ class Data(NamedTuple):
     Y_test: Any
     has_chunks: bool = False
 
-    def score(self, Y_hat: Any) -> dict[str, float]:
-        """The measures of predictions on test data; the last is what is chosen by."""
+    def measures(self, Y_hat: Any) -> dict[str, float]:
+        """The measures of predictions on test data."""
         found = {"accuracy": bw.metrics.token_accuracy(self.Y_test, Y_hat)}
         if self.has_chunks:
             found["chunk F1"] = bw.metrics.chunk_f1(self.Y_test, Y_hat).f1
         return found
+
+    def score(self, Y_hat: Any) -> float:
+        """What is chosen by: the last measure."""
+        return list(self.measures(Y_hat).values())[-1]
 
     def held_out(self, seed: int = 0) -> Data:
         """A fifth of the training set as test data, the rest to train on."""
@@ -172,9 +176,9 @@ class Try(NamedTuple):
 
 
 def tried(model: Model, data: Data, given: dict[str, float]) -> Try:
-    """Train with these options, and score by the last measure."""
+    """Train with these options."""
     found = model.train(data, **given)
-    return Try(list(data.score(found.Y_hat).values())[-1], found.cpu_seconds)
+    return Try(data.score(found.Y_hat), found.cpu_seconds)
 
 
 class Records:
@@ -254,8 +258,8 @@ def line(data: dict[str, Data], trainings: Trainings, name: str, model: Model) -
     if row is not None:
         return row
     found = trainings.best_of(name, model, data[name])
-    scores = data[name].score(found.Y_hat)
-    measures = {measure: round(value, 4) for measure, value in scores.items()}
+    values = data[name].measures(found.Y_hat)
+    measures = {measure: round(value, 4) for measure, value in values.items()}
     seconds = round(found.cpu_seconds, 3)
     row = names | {"chosen": found.chosen, **measures, "CPU s": seconds}
     return trainings.records.keep(row)

@@ -172,3 +172,12 @@ def test_more_features_of_words_tell_more(data_home):
     assert len(rows) == 5
     assert found[0] < found[-1]
     assert number(rows[0]["weights"]) < number(rows[-1]["weights"])
+
+
+def test_differences_over_splits():
+    arguments = ["--sets", "digits", "--at-most", 30, "--splits", 3, "--models", "linear"]
+    ours, other = table_of("splits_table.py", *arguments)
+    assert (number(ours["difference"]), number(ours["standard error"])) == (0.0, 0.0)
+    apart = number(other["measure"]) - number(ours["measure"])
+    assert number(other["difference"]) == pytest.approx(apart, abs=2e-4)
+    assert number(other["standard error"]) > 0.0
