@@ -65,6 +65,7 @@ from blockwolfe.report.displays.segmentation import SegmentationDisplay
 from blockwolfe.report.displays.selections import SelectionDisplay
 from blockwolfe.report.displays.transitions import TransitionsDisplay
 from blockwolfe.report.displays.trees import TreeDisplay
+from blockwolfe.report.outputs.weights import largest_weights
 from blockwolfe.report.page.model import write_report
 from blockwolfe.results.result import Counts, Result
 from blockwolfe.results.status import Status
@@ -141,6 +142,7 @@ __all__ = [
     "check_task",
     "compare",
     "datasets",
+    "largest_weights",
     "load",
     "load_path",
     "metrics",

@@ -43,8 +43,8 @@ def largest_weights(
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(lam=0.1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
-    >>> largest_weights(svm, 1)[0][:2]
-    ('emission', 'feature 0')
+    >>> str(bw.largest_weights(svm, 1, names=["size"])[0])
+    'size : a'
     """
     view, is_used = view_of(svm.task_), is_nonzero(svm.coef_)
     if names is None and data is not None:
