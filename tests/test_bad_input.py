@@ -518,3 +518,14 @@ def test_sparse_features_that_are_no_numbers(kind):
     X = sp.csr_array((data, [0, 1], [0, 1, 2]), shape=(2, 2))
     with pytest.raises(bw.InputError, match="sparse matrix of .*; expected numbers"):
         bw.Problem(bw.tasks.Multiclass(), X, [0, 1])
+
+
+def test_masked_entries_and_dates_are_no_numbers():
+    X = np.ma.masked_array(np.arange(6.0).reshape(3, 2), mask=[[0, 0], [0, 1], [0, 0]])
+    with pytest.raises(bw.InputError, match=r"X has masked entries"):
+        bw.Problem(bw.tasks.Multiclass(), X, [0, 1, 1])
+    with pytest.raises(bw.InputError, match=r"X\[0\] has masked entries"):
+        bw.Problem(bw.tasks.Chain(2), [X], [[0, 1, 1]])
+    bw.Problem(bw.tasks.Multiclass(), np.ma.masked_array(X.data), [0, 1, 1])
+    with pytest.raises(bw.InputError, match="dates or times"):
+        bw.Problem(bw.tasks.Multiclass(), np.array([["2020-01-01"], ["NaT"]], "M8[D]"), [0, 1])

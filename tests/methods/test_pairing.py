@@ -8,6 +8,7 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.dual.point import DualPoint
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate_record import PrimalValue
 from blockwolfe.problem.pairing import paired, primal_at
@@ -236,6 +237,56 @@ def test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together(
     monkeypatch.setattr(Pairing, name, original)
     again = bw.solve(problem, LAM, method, max_passes=60, **given)
     assert again.status is bw.Status.MAX_PASSES
+
+
+@pytest.mark.parametrize("tol", [0.1, 0.01])
+@pytest.mark.parametrize("method", ["bcfw", "auto"])
+def test_ctrl_c_at_any_look_changes_nothing_in_the_run_that_goes_on(
+    method, tol, monkeypatch, tmp_path
+):
+    problem, original = (
+        bw.Problem(bw.tasks.Multiclass(), *multiclass_data(n=60)),
+        DualEngine.primal_at,
+    )
+    n_looks, wanted = [0], [0]
+
+    def interrupted(self, w):
+        n_looks[0] += 1
+        if n_looks[0] == wanted[0]:
+            raise KeyboardInterrupt
+        return original(self, w)
+
+    def run(**options):
+        n_looks[0] = 0
+        return bw.solve(problem, 0.01, method, tol, random_state=0, **options)
+
+    monkeypatch.setattr(DualEngine, "primal_at", interrupted)
+    whole = run()
+    assert n_looks[0] >= 1
+    for at in range(1, n_looks[0] + 1):
+        path = tmp_path / f"{at}.npz"
+        wanted[0] = at
+        assert run(checkpoint=path).status is bw.Status.INTERRUPTED
+        wanted[0] = 0
+        assert_same(content(run(checkpoint=path)), content(whole))
+
+
+@pytest.mark.parametrize("method", ["fw", "fw+predefined"])
+def test_ctrl_c_in_a_step_of_all_blocks_is_heard_after_it(method, monkeypatch, tmp_path):
+    problem, original, n_calls = PROBLEMS["chain-dense"](), DualPoint.rebuild, [0]
+    options = {"random_state": 0, "max_passes": 8, "checkpoint": tmp_path / "run.npz"}
+    whole = bw.solve(problem, LAM, method, 0.0, max_passes=8, random_state=0)
+
+    def interrupted(self, *args):
+        n_calls[0] += 1
+        if n_calls[0] == 4:
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *args)
+
+    monkeypatch.setattr(DualPoint, "rebuild", interrupted)
+    assert bw.solve(problem, LAM, method, 0.0, **options).status is bw.Status.INTERRUPTED
+    monkeypatch.setattr(DualPoint, "rebuild", original)
+    assert_same(content(bw.solve(problem, LAM, method, 0.0, **options)), content(whole))
 
 
 @pytest.mark.parametrize("method", ["bcfw", "auto", "fw"])

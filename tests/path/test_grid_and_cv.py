@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 import blockwolfe as bw
+from blockwolfe.path.folds import Fold
 from zoo import PROBLEMS, chain_data, enumerated_optimum, multiclass_data
 
 
@@ -188,3 +189,33 @@ def test_a_temperature_is_kept_in_the_file_and_not_over_another_fit(tmp_path):
     svm.save(tmp_path / "m.npz")
     assert bw.load(tmp_path / "m.npz").temperature_ == svm.temperature_
     assert not hasattr(svm.fit(digits.X[5:], digits.Y[5:]), "temperature_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": "x"}, "tol='x'"),
+        ({"max_passes": -1}, "max_passes=-1"),
+        ({"time_limit": -1}, "time_limit=-1"),
+        ({"callbacks": 3}, "callbacks"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"cv": []}, "no folds"),
+        ({"cv": [([0, 1], [99])]}, "99 is out of bounds"),
+        ({"cv": [(0, 1)]}, "cv="),
+        ({"lams": [1.0, 0.1], "n_lams": 7}, "lams and n_lams"),
+        ({"lams": [1.0, 0.1], "lam_min": 5.0}, "lams and lam_min"),
+    ],
+)
+def test_what_the_last_training_would_refuse_is_refused_before_the_first(
+    options, message, monkeypatch
+):
+    monkeypatch.setattr(Fold, "score", None)
+    with pytest.raises(bw.OptionError, match=message):
+        bw.StructuredSVMCV(bw.tasks.Multiclass(), **options).fit(*multiclass_data())
+
+
+@pytest.mark.parametrize("given", [{"held_out": 3}, {"start": 3}])
+def test_what_is_handed_to_the_last_training_is_looked_at_first(given, monkeypatch):
+    monkeypatch.setattr(Fold, "score", None)
+    with pytest.raises(bw.BlockwolfeError, match=next(iter(given))):
+        bw.StructuredSVMCV(bw.tasks.Multiclass()).fit(*multiclass_data(), **given)

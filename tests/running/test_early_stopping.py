@@ -195,3 +195,21 @@ def test_bad_options_of_the_estimator(options, message):
     X, y = multiclass_data(n=12)
     with pytest.raises(bw.OptionError, match=message):
         bw.StructuredSVM(**{"early_stopping": True, **options}).fit(X, y)
+
+
+@pytest.mark.parametrize("y", [[None, "a"] * 10, [[0, 1], [0]] * 10, ["a", 3] * 10])
+def test_labels_that_are_none_are_told_as_without_it(y):
+    X = np.arange(20.0)[:, None]
+    for early in (False, True):
+        with pytest.raises(bw.InputError):
+            bw.StructuredSVM(early_stopping=early).fit(X, y)
+
+
+def test_columns_of_held_out_data_are_compared():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.arange(40.0).reshape(20, 2), columns=["a", "b"])
+    y = ["x", "z"] * 10
+    svm = bw.StructuredSVM(random_state=0)
+    svm.fit(X, y, held_out=(X, y))
+    with pytest.raises(ValueError, match="in the same order"):
+        svm.fit(X, y, held_out=(X[["b", "a"]], y))

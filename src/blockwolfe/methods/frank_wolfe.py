@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_flag
-from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.compiled import call, jit, uninterrupted
 from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.directions import append_parts, move_mean, take_direction
@@ -89,6 +89,7 @@ class BatchEngine(DualEngine):
         self.method: FrankWolfe = method
         self.n_steps = 0
         self._found: tuple[Certificate, Sweep] | None = None
+        self._has_stepped = False  # whether the step of the pass at work is made
         self._is_counted = False  # whether the next full pass was counted before a checkpoint
 
     def certify(self) -> Certificate:
@@ -108,7 +109,12 @@ class BatchEngine(DualEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One joint step of all blocks."""
-        may_go_on()  # (a moment to write a checkpoint)
+        if not self._has_stepped:
+            may_go_on()  # (a moment to write a checkpoint)
+            self._step()
+        self._has_stepped = False  # (True where Ctrl-C came before: the step is not made twice)
+
+    def _step(self) -> None:
         certificate = self.certify()
         assert self._found is not None
         found, point = self._found[1], self.point
@@ -116,14 +122,16 @@ class BatchEngine(DualEngine):
         slope = certificate.gap - inner(self.blocks.weight, found.answers.slack)
         corners = state_of_corners(self.blocks, found.answers)
         gamma = self._step_size(slope, corners)
-        self._found = None
-        self.n_steps += 1
-        if gamma > 0.0:
-            point.make_room()
-            arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
-            call(_blend, "blend", gamma, *arrays)
-            point.rebuild()
-            self.ledger.counts.steps += 1
+        with uninterrupted():  # (all of the step or none)
+            self._found = None
+            self.n_steps += 1
+            if gamma > 0.0:
+                point.make_room()
+                arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
+                call(_blend, "blend", gamma, *arrays)
+                point.rebuild()
+                self.ledger.counts.steps += 1
+            self._has_stepped = True
 
     def _step_size(self, slope: float, corners: State) -> float:
         if not self.method.line_search:
@@ -144,7 +152,8 @@ class BatchEngine(DualEngine):
     def to_save(self) -> dict[str, Any]:
         """A full pass that no step has followed is made again, but not counted again."""
         is_counted = self._found is not None or self._is_counted
-        return super().to_save() | {"n_steps": self.n_steps, "is_counted": is_counted}
+        own = {"n_steps": self.n_steps, "has_stepped": self._has_stepped, "is_counted": is_counted}
+        return super().to_save() | own
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
@@ -152,3 +161,4 @@ class BatchEngine(DualEngine):
         self._found = None
         read = Reader(saved)
         self.n_steps, self._is_counted = read.integer("n_steps"), read.flag("is_counted")
+        self._has_stepped = read.flag("has_stepped")

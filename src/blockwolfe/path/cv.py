@@ -24,7 +24,12 @@ from blockwolfe.path.scores import LambdaScores
 from blockwolfe.path.search import Range, check_range, search
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.problem import Problem, check_lam
+from blockwolfe.problem.state import check_state
+from blockwolfe.problem.workers import check_n_jobs
+from blockwolfe.running.events import checked_callbacks
+from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import ChoiceLine, shown
+from blockwolfe.running.setup import checked_held_out
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 
@@ -149,8 +154,11 @@ class StructuredSVMCV(StructuredSVM):
         check_integer("n_lams", self.n_lams, 2, or_none=True)
         check_flag("one_standard_error", self.one_standard_error)
         self._scorer()
+        self._check_lams()
         given = (positional(X), positional(y))
         weight = check_weight(sample_weight, n_examples(*given))
+        problem = Problem(self._task(), *given, sample_weight, self.bounds)
+        self._check_last(problem, held_out, start)
         folds = self._folds(given[1])
         check_fold_weights(folds, weight)
         parts = [
@@ -158,7 +166,6 @@ class StructuredSVMCV(StructuredSVM):
                    None if sample_weight is None else weight[index]) for index in fold)
             for fold in folds
         ]  # fmt: skip
-        problem = Problem(self._task(), *given, sample_weight, self.bounds)
         with self._told() as tell:
             found = (self._by_lambda if self._is_stepwise else self._by_path)(problem, parts, tell)
         self.lams_, self.scores_ = found.lams, found.scores
@@ -172,6 +179,22 @@ class StructuredSVMCV(StructuredSVM):
             if name.endswith("_"):
                 setattr(self, name, value)
         return self
+
+    def _check_lams(self) -> None:
+        """Refuse a range or a number of lambdas beside a list of them."""
+        others = ("n_lams", "lam_min", "lam_max")
+        given = [name for name in others if getattr(self, name) is not None]
+        if self.lams is not None and given:
+            raise OptionError(f"lams and {given[0]} are both given; give one of them.")
+
+    def _check_last(self, problem: Problem, held_out: Any, start: Any) -> None:
+        """Refuse at once what the last training would refuse after all folds."""
+        Limits.checked(self.tol, self.max_passes, None, self.time_limit, len(problem))
+        checked_callbacks(self.callbacks)
+        check_n_jobs(self.n_jobs)
+        checked_held_out(problem, held_out)
+        if start is not None:
+            check_state(problem.blocks, start)
 
     @property
     def _is_stepwise(self) -> bool:
@@ -258,12 +281,15 @@ class StructuredSVMCV(StructuredSVM):
         try:
             splitter = check_cv(cv, classifier=is_multiclass)
             folds = list(splitter.split(np.zeros(n), y if is_multiclass else None))
-        except ValueError as error:
+            every = np.arange(n)  # (indexed by numbers or by masks)
+            found = [(every[list(train)], every[list(test)]) for train, test in folds]
+        except (ValueError, TypeError, IndexError) as error:
             raise OptionError(
                 f"cv={cv!r}: {error} (For groups give cv=list(splitter.split(X, y, groups)).)"
             ) from error
-        every = np.arange(n)  # (indexed by numbers or by masks)
-        return [(every[list(train)], every[list(test)]) for train, test in folds]
+        if not found:
+            raise OptionError(f"cv={cv!r} has no folds; give a list, which can be read twice.")
+        return found
 
     def _seed(self) -> int:
         """One seed for all folds: a generator would be asked in the order of threads."""

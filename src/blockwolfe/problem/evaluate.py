@@ -17,7 +17,7 @@ from blockwolfe.problem.state import initial_state
 from blockwolfe.tasks.reading.inputs import count, n_examples, positional
 from blockwolfe.tasks.reading.vectors import called
 
-__all__ = ["HeldOut", "predict", "probe_oracle", "task_losses"]
+__all__ = ["HeldOut", "check_held_out", "predict", "probe_oracle", "task_losses"]
 
 
 def predict(task: Any, X: Any, w: np.ndarray) -> Any:
@@ -38,12 +38,17 @@ def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
     return np.array([called(task, "loss", i, y, y_hat) for i, (y, y_hat) in pairs])
 
 
+def check_held_out(held_out: Any) -> None:
+    """Refuse what is no data to look at."""
+    if not isinstance(held_out, Sequence) or len(held_out) not in (2, 3):
+        raise InputError("held_out must be a pair (X, Y), or (X, Y, sample_weight).")
+
+
 class HeldOut:
     """Mean task loss on data that is not trained on: (X, Y), or (X, Y, weights of examples)."""
 
     def __init__(self, task: Any, held_out: Any) -> None:
-        if not isinstance(held_out, Sequence) or len(held_out) not in (2, 3):
-            raise InputError("held_out must be a pair (X, Y), or (X, Y, sample_weight).")
+        check_held_out(held_out)
         self.task = task
         self.X, self.Y = (positional(values) for values in held_out[:2])
         self.weight = check_weight((*held_out, None)[2], n_examples(self.X, self.Y))

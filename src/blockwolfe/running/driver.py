@@ -109,7 +109,9 @@ class Driver(Generic[Outcome]):
     def _begin(self) -> Status | None:
         if not self.goal.has_begun:
             return self.goal.begin(self)
-        return self.goal.resume(self) or (Status.STALLED if self.memory.has_stalled else None)
+        memory = self.memory
+        has_stalled = memory.has_stalled and not memory.is_made
+        return self.goal.resume(self) or (Status.STALLED if has_stalled else None)
 
     def _next_pass(self) -> Status | None:
         memory = self.memory
@@ -120,13 +122,15 @@ class Driver(Generic[Outcome]):
             if self.pairing is not None:
                 self.pairing.note(self.engine.w, self.engine.counts.visits)
             memory.passes, memory.is_made = memory.passes + 1, True
+            memory.has_stalled = False
         if memory.lacks_refresh:
             self._refresh()
-        is_stalled = self._is_due() and self._renew()
+        if memory.is_renewing or self._is_due():
+            self._renew()
         ending = self.goal.after_pass(self)
         self.memory.is_made = False
         # (a goal that has gone on to another lambda has left the certificate behind)
-        memory.has_stalled = is_stalled and memory.is_current
+        memory.has_stalled = memory.has_stalled and memory.is_current
         return ending or (Status.STALLED if memory.has_stalled else None)
 
     def _conclude(self) -> Status | None:
@@ -179,11 +183,12 @@ class Driver(Generic[Outcome]):
         return seconds * self.budget.calls() if seconds else float("nan")
 
     def certify(self) -> Certificate:
-        """A full pass."""
-        with self.budget.certifying():
-            own = replace(self.engine.certify(), unit=self.limits.unit)
+        """A full pass, and perhaps one at the average: after Ctrl-C only that may be left."""
+        own, pairing = self.own, self.pairing
+        if own is None or self.current is None:
+            with self.budget.certifying():
+                own = replace(self.engine.certify(), unit=self.limits.unit)
         found = self._taken(own)
-        pairing = self.pairing
         may_reach = pairing is not None and pairing.may_reach(own, self._target())
         if pairing is not None and may_reach and self.budget.has_calls_to_certify():
             found = self._looked(pairing, own)
@@ -285,23 +290,33 @@ class Driver(Generic[Outcome]):
         calls = counts.oracle_calls - memory.calls_certified
         return max(calls, visits / VISITS_PER_CALL) / self.engine.n_blocks
 
-    def _renew(self) -> bool:
-        """A certificate that was due; whether it shows that the run has stalled."""
-        memory, method = self.memory, self.method
-        has_visited_open, was_promised = self.engine.has_visited_open, self._is_promising()
+    def _renew(self) -> None:
+        """A certificate that was due, and what follows from it; Ctrl-C may come at any moment."""
+        memory = self.memory
+        if not memory.is_renewing:
+            memory.was_promised = self._is_promising()
+            memory.had_visited_open = self.engine.has_visited_open
+            memory.is_renewing = True
         now = self.certify()
-        memory.patience = min(2 * memory.patience, MOST_PATIENCE) if was_promised else 1
-        if now.reaches(self.limits.tol):
-            return False
-        self._refresh()
+        with uninterrupted():
+            patience = min(2 * memory.patience, MOST_PATIENCE)
+            memory.patience = patience if memory.was_promised else 1
+            memory.lacks_refresh = not now.reaches(self.limits.tol)
+            memory.has_stalled = memory.lacks_refresh and self._shows_stalling(now)
+            memory.is_renewing = False
+        if memory.lacks_refresh:
+            self._refresh()
+
+    def _shows_stalling(self, now: Certificate) -> bool:
+        memory, method = self.memory, self.method
         if not method.is_monotone:
             return not (now.is_finite or now.is_primal_only)
         passes = self.goal.share * (memory.passes - memory.passes_begun)
-        return self.mark.has_stalled(now, passes, method.full_pass_every) and has_visited_open
+        has_stalled = self.mark.has_stalled(now, passes, method.full_pass_every)
+        return has_stalled and memory.had_visited_open
 
     def _refresh(self) -> None:
         """Where there is time: it may take as long as a certificate."""
-        self.memory.lacks_refresh = True
         if self.budget.has_time_to_certify(2):
             self.engine.refresh()
         self.memory.lacks_refresh = False

@@ -58,9 +58,9 @@ class Limits:
         return self.tol * self.unit
 
     def next_gap(self, known: float) -> float:
-        """The next gap to reach after one that is known: of the largest target below it."""
+        """The next gap to reach after one that is known: of the largest target below it, or tol."""
         gaps = (target * self.unit for target in self.targets)
-        return max((gap for gap in gaps if gap < known), default=self.gap)
+        return max((gap for gap in gaps if self.gap < gap < known), default=self.gap)
 
     @property
     def is_endless(self) -> bool:

@@ -18,6 +18,9 @@ class Memory:
 
     passes: int = 0  # or shares of passes, where the goal looks more often
     is_made: bool = False  # whether the last pass still lacks what follows it
+    is_renewing: bool = False  # whether a certificate that was due still lacks what follows it
+    was_promised: bool = False  # what was seen before it: whether the estimate was low enough,
+    had_visited_open: bool = False  # and whether all blocks with a gap had been visited
     lacks_refresh: bool = False  # whether a certificate still lacks the refresh that follows it
     is_current: bool = False  # whether the last certificate is of the present point
     passes_certified: int = 0  # passes, visits and their oracle calls at the last certificate

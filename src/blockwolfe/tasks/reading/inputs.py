@@ -104,10 +104,17 @@ def n_positions(x: Any, name: str = "x") -> int:
 
 def array_of(rows: Any, name: str) -> np.ndarray:
     """An array; rows of unequal length are refused."""
+    check_unmasked(rows, name)
     try:
         return np.asarray(rows)
     except ValueError as error:
         raise InputError(f"{name} is not an array: its rows have unequal length.") from error
+
+
+def check_unmasked(values: Any, name: str) -> None:
+    """Refuse masked entries, which would be read as what is under the mask."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} has masked entries; fill them, or leave those rows out.")
 
 
 def check_sparse(matrix: Any, name: str = "X") -> None:
@@ -315,12 +322,15 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
             "sklearn.feature_extraction.DictVectorizer, for example in a pipeline."
         )
     check_sparse(X)
+    check_unmasked(X, "X")
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+        raise InputError(f"X holds dates or times ({X.dtype}); convert them to numbers.")
     named: dict[str, Any] = {"input_name": "X", "estimator": "StructuredSVM"}
     try:  # (what is not finite is told with its place below)
         table = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **named
         )
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise InputError(str(error)) from error
     matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
