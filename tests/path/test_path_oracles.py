@@ -179,7 +179,9 @@ def test_folds_of_an_inexact_oracle_are_scored_at_every_lambda():
     assert len(np.unique(inexact.scores_[0])) > 1
 
 
-@pytest.mark.parametrize("options", [{}, {"lams": [1.0, 0.1, 0.01]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"lams": [1.0, 0.1, 0.01], "n_lams": None, "lam_min": None}]
+)
 def test_ctrl_c_in_a_fold_ends_the_fit(options):
     problem = problem_of(Labels)
     svm = chooser(Interrupted, eps=0.01, **options)
