@@ -65,7 +65,7 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "memory.patience = min(2 * memory.patience, MOST_PATIENCE) if was_promised else 1",
+        "memory.patience = patience if memory.was_promised else 1",
         "memory.patience = 1",
         "a certificate after every pass, where estimates promise too much",
         f"{ENDINGS}::test_estimates_that_promise_too_much_are_believed_ever_less",
@@ -128,7 +128,7 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "and has_visited_open",
+        "and memory.had_visited_open",
         "and True",
         "STALLED although a block with a gap was not visited",
         f"{ENDINGS}::test_a_run_has_not_stalled_while_blocks_with_a_gap_were_not_visited",

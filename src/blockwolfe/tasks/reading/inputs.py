@@ -330,7 +330,7 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
         table = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **named
         )
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise InputError(str(error)) from error
     matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
