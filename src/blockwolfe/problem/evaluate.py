@@ -41,7 +41,10 @@ def task_losses(task: Any, Y: Any, Y_hat: Any) -> np.ndarray:
 def check_held_out(held_out: Any) -> None:
     """Refuse what is no data to look at."""
     if not isinstance(held_out, Sequence) or len(held_out) not in (2, 3):
-        raise InputError("held_out must be a pair (X, Y), or (X, Y, sample_weight).")
+        raise InputError(
+            "held_out must be a pair (X, Y), or (X, Y, sample_weight); found "
+            f"{type(held_out).__name__}."
+        )
 
 
 class HeldOut:

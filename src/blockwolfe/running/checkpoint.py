@@ -34,6 +34,7 @@ __all__ = [
 # Version 2: an engine saves its point with the rest, and a path can be saved at any moment.
 # Version 3: the identity knows the seed, the start, and all that the oracles read.
 # Version 4: the best weights are kept beside the dual point, and which of them are returned.
+# Version 5: the tree of gaps is made anew; what a certificate still lacks is kept.
 CHECKPOINT = Kind("blockwolfe-checkpoint", 5, "checkpoint")
 
 _DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
