@@ -38,6 +38,18 @@ class Growing:
         return range(9)
 
 
+class Leaping(Growing):
+    """Output 4 is far larger than all others, and no oracle gives it before a step was made."""
+
+    def features(self, x, y):
+        if y != 4 or x < 3:
+            return super().features(x, y)
+        value = np.full(self.n_features, 0.01)
+        index, other = super().features(x, 8)  # (of the largest loss: the first step leads away)
+        value[index] = -other
+        return np.arange(self.n_features), value
+
+
 @pytest.fixture
 def growing():
     return bw.Problem(Growing(), list(range(8)), [0] * 8)
@@ -62,6 +74,16 @@ def test_corners_larger_than_any_before(growing, method, n_jobs):
     again = bw.certify(growing, result.state, 0.1, w=result.w)
     assert again.gap == pytest.approx(result.certificate.gap, abs=1e-12)
     assert growing.primal(result.w, 0.1) == pytest.approx(result.certificate.primal, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["bcfw", "bcfw+pairwise"])
+def test_a_corner_much_larger_than_any_before(method):
+    """Room that was made for the others, however generously, does not suffice."""
+    problem = bw.Problem(Leaping(), list(range(8)), [0] * 8)
+    result = bw.solve(problem, 0.1, method, tol=1e-3, max_passes=300, random_state=0)
+    again = bw.certify(problem, result.state, 0.1, w=result.w)
+    assert again.gap == pytest.approx(result.certificate.gap, abs=1e-12)
+    assert result.certificate.gap <= 0.05
 
 
 def test_kept_corners_larger_than_any_before(growing):

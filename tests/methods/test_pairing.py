@@ -11,7 +11,7 @@ from at_work import engine_of
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate_record import PrimalValue
-from blockwolfe.problem.pairing import paired, primal_at
+from blockwolfe.problem.pairing import beside, paired, primal_at
 from blockwolfe.running.pairing import HORIZON, Pairing
 from plain_tasks import Labels
 from same_runs import assert_same, content
@@ -102,6 +102,9 @@ def test_only_bounds_are_paired():
     assert paired(own.as_estimate(), PrimalValue(less, True, 0.0, 0.0)).primal == own.primal
     bounded = paired(own, PrimalValue(less, False, 0.0, 0.01))
     assert (bounded.valid, bounded.exact, bounded.slack) == (True, False, 0.01)
+    assert beside(own, PrimalValue(less, True, 0.0, 0.0)).valid
+    assert not beside(own, PrimalValue(less, False, 0.0, np.nan)).valid
+    assert not beside(own.as_estimate(), PrimalValue(less, True, 0.0, 0.0)).valid
 
 
 def test_a_primal_below_the_dual_is_the_proof_of_a_wrong_oracle():
@@ -213,9 +216,9 @@ def test_an_oracle_is_compared_with_what_the_dual_point_knows_at_other_weights_t
 
 
 @pytest.mark.parametrize("method", ["fw", "bcfw"])
-@pytest.mark.parametrize("name", ["add", "looked"])
+@pytest.mark.parametrize(("name", "when"), [("add", 1), ("add", 2), ("looked", 2)])
 def test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together(
-    name, method, monkeypatch, tmp_path
+    name, when, method, monkeypatch, tmp_path
 ):
     """A signal that arrives then is heard when weights and certificate are both in place."""
     problem, original, n_calls = PROBLEMS["chain-dense"](), getattr(Pairing, name), [0]
@@ -223,7 +226,7 @@ def test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together(
     def interrupted(self, *args):
         n_calls[0] += 1
         found = original(self, *args)
-        if n_calls[0] == 2:
+        if n_calls[0] == when:
             signal.raise_signal(signal.SIGINT)
         return found
 
@@ -231,12 +234,15 @@ def test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together(
     path = tmp_path / "run.npz"
     given = {"tol": 0.0, "random_state": 0, "checkpoint": path, "targets": [0.3, 0.2, 0.1, 0.05]}
     result = bw.solve(problem, LAM, method, max_passes=60, **given)
-    assert n_calls[0] >= 2
+    assert n_calls[0] >= when
     assert result.status is bw.Status.INTERRUPTED
     assert result.certificate.primal == pytest.approx(problem.primal(result.w, LAM), rel=1e-12)
     monkeypatch.setattr(Pairing, name, original)
     again = bw.solve(problem, LAM, method, max_passes=60, **given)
+    whole = bw.solve(problem, LAM, method, max_passes=60, **given | {"checkpoint": None})
     assert again.status is bw.Status.MAX_PASSES
+    assert again.counts == whole.counts  # (no full pass is made twice)
+    np.testing.assert_array_equal(again.w, whole.w)
 
 
 @pytest.mark.parametrize("tol", [0.1, 0.01])

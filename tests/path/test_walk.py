@@ -140,15 +140,15 @@ def test_weights_come_back_bit_by_bit_also_after_a_cut():
     rng = np.random.default_rng(0)
     vectors = list(rng.normal(size=(5, 5)))
     vectors[3] = vectors[2] + 1e-5  # a change far above rounding
-    vectors.append(np.where(np.arange(5) == 2, 0.0, vectors[4]))  # and one back to zero
     weights = Weights(5)
     for w in vectors[:4]:
         weights.append(w)
     weights.truncate(2)
     del vectors[2]
-    for w in vectors[2:4]:  # (the first is what was there last before the cut)
+    for w in vectors[2:]:  # (the first is what was there last before the cut)
         weights.append(w)
-    vectors[4] = vectors[3] + 1e-9  # (beside one that is kept: it must not be taken for rounding)
+    vectors.append(vectors[3] + 1e-9)  # (beside one that is kept: it must not be taken for rounding)
+    vectors[4][1] = 0.0  # (and one back to zero)
     again = Weights.from_arrays(5, weights.to_arrays())
     for kept in (weights, again):
         kept.append(vectors[4])

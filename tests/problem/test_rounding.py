@@ -9,7 +9,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.problem import certificate, rounding
 from blockwolfe.problem.certificate import Certificate, sweep
-from blockwolfe.problem.rounding import resolution
+from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import initial_state
 from plain_tasks import Labels
 
@@ -136,6 +136,12 @@ def test_outputs_that_the_oracle_passed_over_count():
         assert error <= result.certificate.resolution <= 1e-14
         n_missed += 0 < link < 1e-15 and error > link / 2
     assert n_missed > 0  # (else nothing was tested)
+
+
+def test_sizes_of_terms_by_hand():
+    """A score is at most |w| times the sizes of its columns, whatever cancels in it."""
+    found = magnitudes(np.array([1.0, 0.0]), np.array([2.0, 10.0]), np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(found, [11.0, 50.0])
 
 
 @pytest.mark.parametrize("size", [1e8, 1e10])

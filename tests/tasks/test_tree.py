@@ -97,7 +97,8 @@ def test_same_as_a_chain():
     again = bw.Problem(Tree(3), graphs, Y)
     a, b = (bw.solve(p, 0.1, tol=1e-5, max_passes=5000, random_state=0) for p in (plain, again))
     assert again.n_features == plain.n_features
-    assert abs(a.certificate.primal - b.certificate.primal) <= 1e-5
+    gap = max(a.certificate.gap, b.certificate.gap)
+    assert abs(a.certificate.primal - b.certificate.primal) <= gap <= 1e-4
 
 
 def test_python_methods_and_compiled_functions_agree():

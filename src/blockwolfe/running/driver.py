@@ -382,7 +382,7 @@ class Driver(Generic[Outcome]):
         self.clock.advance(read.number("seconds", least=0.0, most=MOST_SECONDS))
         self.budget.resume(self.memory.seconds_to_certify)
         self.goal.restore(read.inside("goal").values)
-        self.engine.restore(saved.engine)
+        self.engine.restore(copy.deepcopy(saved.engine))  # (a pass renews arrays in place)
         if self.goal.stays_at_lambda and self.engine.lam != lam:
             raise Misfit(f"the run is at lambda {self.engine.lam:g}; expected {lam:g}.")
 
@@ -402,7 +402,6 @@ class Driver(Generic[Outcome]):
         where it was.
         """
         with self.clock:
-            self.engine.restore(copy.deepcopy(saved.engine))  # (a pass renews arrays in place)
             is_true = self.pairing is None or self.pairing.is_true(self.engine)
             is_true = is_true and self._is_certified_so()
             self.engine.restore(saved.engine)

@@ -45,7 +45,7 @@ MUTANTS = [
         "return both if own.valid and value.valid else both.as_estimate()",
         "return both",
         "an estimate beside a bound is called a certificate",
-        PAIRS,
+        f"{PAIRS}::test_only_bounds_are_paired",
     ),
     Mutant(
         RUN,
@@ -163,8 +163,8 @@ MUTANTS = [
         DRIVER,
         "        with uninterrupted():  # (what belongs together)\n            self.own = found = own",
         "        with suppress(OutOfTimeError):\n            self.own = found = own",
-        "Ctrl-C leaves a file that is called altered",
-        PAIRS,
+        "Ctrl-C makes the run that goes on another one",
+        f"{PAIRS}::test_ctrl_c_while_a_pair_is_made_leaves_what_belongs_together",
     ),
     Mutant(
         DRIVER,

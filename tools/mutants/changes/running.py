@@ -114,8 +114,8 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "        self.engine.restore(saved.engine)\n        if",
-        "        if",
+        "        self.engine.restore(copy.deepcopy(saved.engine))",
+        "        copy.deepcopy(saved.engine)",
         "a resumed run begins anew, with the trace of the old one",
         RESUMED,
     ),

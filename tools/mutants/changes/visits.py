@@ -114,7 +114,7 @@ MUTANTS = [
         "outcome, height = LACKS_ROOM if size > room else FOUND, 0.0",
         "outcome, height = FOUND, 0.0",
         "a corner larger than its room is written over its neighbours",
-        ROOM,
+        "tests/methods/test_growth.py::test_a_corner_much_larger_than_any_before",
     ),
     Mutant(
         TARGETS,
