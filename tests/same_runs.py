@@ -11,7 +11,7 @@ def content(result):
     columns = {f"trace.{n}": result.trace[n] for n in result.trace.columns if n not in SECONDS}
     return columns | {
         "w": result.w,
-        "v": result.last_state.v,
+        "v": np.zeros(0) if result.last_state is None else result.last_state.v,
         "block_gaps": certificate.block_gaps,
         "numbers": np.array([certificate.primal, certificate.dual, certificate.gap]),
         "counts": np.array(list(vars(result.counts).values())),

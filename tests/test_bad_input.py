@@ -58,7 +58,7 @@ BAD = {
     "NaN lam": (dict(lam=float("nan")), "lam=nan must be"),
     "both C and lam": (dict(lam=1.0, C=1.0), "both given"),
     "negative C": (dict(lam=None, C=-1.0), r"C=-1\.0 must be"),
-    "unknown method": (dict(method="sgd"), r"method='sgd' is not known; valid: 'auto', 'bcfw', 'fw'"),
+    "unknown method": (dict(method="sgd"), r"method='sgd' is not known; valid: 'auto', 'bcfw'"),
     "unknown option in method": (dict(method="bcfw+fast"), r"valid: 'bcfw', 'bcfw\+uniform'"),
     "method of wrong type": (dict(method=3), "neither a name nor a method object"),
     "negative tol": (dict(tol=-1), "tol=-1 must be"),

@@ -27,7 +27,7 @@ from zoo import (
 
 FOLDER = Path(__file__).parents[1] / "examples" / "extending"
 FILES = sorted(FOLDER.glob("*.py"))
-METHODS = ["bcfw+squared", "bcfw+thrifty", "bcfw+squared+thrifty", "subgradient"]
+METHODS = ["bcfw+squared", "bcfw+thrifty", "bcfw+squared+thrifty", "descent"]
 LAM = 0.1
 
 
@@ -96,7 +96,7 @@ def test_the_page_shows_every_example_whole():
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "multiclass-python"])
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "subgradient"])
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "descent"])
 def test_rules_are_certified(name, method):
     problem = PROBLEMS[name]()
     result = bw.solve(problem, LAM, method, tol=1e-2, max_passes=5000, random_state=0)
@@ -135,7 +135,7 @@ def test_the_primal_method_comes_close_to_the_optimum(name, is_bounded):
         given = bounded(problem)
         problem = bw.Problem(problem.task, problem.X, problem.Y, bounds=given)
     best = bw.solve(problem, 1.0, tol=1e-4, random_state=0).certificate
-    result = bw.solve(problem, 1.0, "subgradient", max_passes=400)
+    result = bw.solve(problem, 1.0, "descent", max_passes=400)
     assert result.state is None
     assert result.certificate.primal == pytest.approx(problem.primal(result.w, 1.0))
     assert best.dual <= result.certificate.primal <= best.primal + 0.01
@@ -146,7 +146,7 @@ def test_the_primal_method_comes_close_to_the_optimum(name, is_bounded):
 
 def test_it_keeps_to_its_budget():
     problem = PROBLEMS["multiclass-python"]()
-    result = bw.solve(problem, LAM, "subgradient", max_oracle_calls=50)
+    result = bw.solve(problem, LAM, "descent", max_oracle_calls=50)
     assert result.status is bw.Status.MAX_ORACLE_CALLS
     assert result.counts.oracle_calls == 3 * len(problem)  # (one more pass certifies)
     assert result.counts.oracle_calls + result.counts.certificate_calls <= 50
@@ -154,10 +154,10 @@ def test_it_keeps_to_its_budget():
 
 def test_the_zoo_would_test_them():
     """What is registered and in none of the combinations is added to those that tests run over."""
-    assert set(uncovered(COMBINATIONS)) >= {"subgradient"}
+    assert set(uncovered(COMBINATIONS)) >= {"descent"}
     words = {word for method in uncovered(COMBINATIONS) for word in method.split("+")}
     assert {"squared", "thrifty"} <= words
-    assert not registry.as_method("subgradient").has_dual
+    assert not registry.as_method("descent").has_dual
 
 
 # -- a structure and a task ------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def fitted(folder, own):
     for name in METHODS:
         for how, method in {"name": name, "object": registry.as_method(name)}.items():
             svm = bw.StructuredSVM(lam=LAM, tol=0.05, method=method, max_passes=100, random_state=0)
-            if name == "subgradient":
+            if name == "descent":
                 with pytest.warns(bw.NotCertifiedWarning, match="primal only"):
                     svm.fit(X, Y)
             else:
@@ -283,12 +283,12 @@ def test_they_are_saved_and_loaded_by_name(own, tmp_path):
 
 
 def test_who_has_not_imported_a_method_is_told_so():
-    code = "for name in ('bcfw+squared', 'subgradient'):\n    try:\n"
+    code = "for name in ('bcfw+squared', 'descent'):\n    try:\n"
     code += "        bw.StructuredSVM(method=name, lam=1.0).fit([[0.0], [1.0]], [0, 1])\n"
     code += "    except bw.OptionError as error:\n        print(error)\n"
     first, second = fresh(code).stdout.splitlines()
     assert "method='bcfw+squared' is not known; valid: 'bcfw', 'bcfw+uniform'" in first
-    assert "method='subgradient' is not known; valid: 'auto', 'bcfw', 'fw'" in second
+    assert "method='descent' is not known; valid: 'auto', 'bcfw'" in second
     for said in (first, second):
         assert said.endswith(". If it is your own, import the module that registers it first.")
 
@@ -299,7 +299,7 @@ def test_who_has_not_imported_a_method_is_told_so():
 def test_a_method_names_the_oracle_that_a_task_lacks(own):
     @bw.register
     @dataclass(frozen=True)
-    class Averages(own.BatchSubgradient):
+    class Averages(own.Descent):
         name = "averages"
         needs = ("marginals",)
 

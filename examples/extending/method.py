@@ -1,6 +1,6 @@
 """A method without a dual point: averaged subgradient steps, each by one pass over all blocks.
 
-Import this file, and "subgradient" is a method.
+Import this file, and "descent" is a method.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ import blockwolfe as bw
 
 @bw.register
 @dataclass(frozen=True)
-class BatchSubgradient(bw.Method):
-    name = "subgradient"
+class Descent(bw.Method):
+    name = "descent"
     words = "averaged subgradient steps"
     has_dual = False  # its certificate has a primal, and no gap
 

@@ -42,6 +42,9 @@ from blockwolfe.methods.bcfw.steps import (
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
+from blockwolfe.methods.subgradient.batch import Subgradient
+from blockwolfe.methods.subgradient.perceptron import Perceptron
+from blockwolfe.methods.subgradient.stochastic import StochasticSubgradient
 from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
 from blockwolfe.path.result import Breakpoint, Path, load_path
@@ -117,6 +120,7 @@ __all__ = [
     "ParseDisplay",
     "Path",
     "PathDisplay",
+    "Perceptron",
     "Permutation",
     "PoseDisplay",
     "PrimalEngine",
@@ -128,8 +132,10 @@ __all__ = [
     "State",
     "Status",
     "Step",
+    "StochasticSubgradient",
     "StructuredSVM",
     "StructuredSVMCV",
+    "Subgradient",
     "TaskReport",
     "TensorBoardCallback",
     "TokenVectorizer",

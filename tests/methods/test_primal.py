@@ -126,4 +126,5 @@ def test_registered_ones_certify_what_they_return(name, method):
     assert result.state is None
     assert result.certificate.is_primal_only
     assert result.certificate.primal == pytest.approx(problem.primal(result.w, LAM))
-    assert result.certificate.primal < problem.primal(np.zeros(problem.n_features), LAM)
+    if not method.startswith("perceptron"):  # (which minimises nothing)
+        assert result.certificate.primal < problem.primal(np.zeros(problem.n_features), LAM)

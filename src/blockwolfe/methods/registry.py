@@ -78,8 +78,9 @@ def words_of(method: type[Method]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The words that may follow a method's name, and the options that each sets."""
     options = {option.name for option in fields(method)}  # type: ignore[arg-type]
     for family, table in _REGISTERED.items():
-        if family in options:
-            yield from ((name, {family: choice()}) for name, choice in table.items())
+        for name, choice in table.items() if family in options else ():
+            if method.has_dual or not getattr(choice, "needs_gaps", False):
+                yield name, {family: choice()}
     yield from method.switches.items()
 
 

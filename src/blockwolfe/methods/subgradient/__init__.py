@@ -1,0 +1,1 @@
+"""Methods without a dual point: subgradient steps on all blocks or on one, and the perceptron."""

@@ -1,0 +1,24 @@
+"""Options that methods of single visits share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockwolfe.base.checks import check_kind
+from blockwolfe.errors import OptionError
+from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.methods.registry import known
+
+__all__ = ["check_orders"]
+
+
+def check_orders(method: Any) -> None:
+    """Refuse a sampling rule that goes by gaps: without a dual point no block has one."""
+    rules = [rule for rule in known("sampling").values() if not rule.needs_gaps]
+    valid = [f"{rule.__name__}()" for rule in rules]
+    check_kind("sampling", method.sampling, Sampling, valid)
+    if method.sampling.needs_gaps:
+        raise OptionError(
+            f"sampling={method.sampling!r} goes by gaps, and {type(method).__name__} has no dual "
+            f"point, so no block has one; use {', '.join(valid)}, or the method BCFW."
+        )

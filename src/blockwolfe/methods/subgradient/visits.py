@@ -1,0 +1,156 @@
+"""Visits that add to a sum: one oracle call, one sparse change, one block at a time.
+
+With y_j the output that the oracle finds at visit j = 1, 2, ..., and c_j = n weight_i, kept are
+
+    total = sum_j c_j psi_j(y_j)          late = sum_j j c_j psi_j(y_j)
+
+and never w itself: w is a multiple of the first, and averages of iterates follow from both,
+since sum_{j <= k} total_j = (k + 1) total_k - late_k. So a visit changes only what psi touches,
+however long w is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from blockwolfe.base.compiled import jit
+from blockwolfe.dual.directions import take_direction
+from blockwolfe.dual.work import Work, meet
+from blockwolfe.tasks.base import Corners
+
+__all__ = ["Counted", "Pull", "Sums", "add_visits", "sum_of_totals"]
+
+
+class Sums(NamedTuple):
+    """What visits add to."""
+
+    total: np.ndarray
+    late: np.ndarray  # no entries without averaging
+
+
+class Pull(NamedTuple):
+    """How w follows from the total after k visits: factor / k, or factor, times it.
+
+    Under bounds `total` is w itself, which is then shrunk, moved and clipped at every visit, at a
+    cost that grows with its length; and `late` is the sum of j w_j.
+    """
+
+    factor: float
+    is_shrinking: bool
+    lower: np.ndarray  # no entries without bounds
+    upper: np.ndarray
+
+
+class Counted(NamedTuple):
+    """Of every block: its true output, n weight_i, and how many parts and entries it has."""
+
+    truth: Corners
+    pull: np.ndarray
+    n_parts: np.ndarray
+    room: np.ndarray
+
+
+@jit
+def _times(scale: float, size: int, theta: np.ndarray) -> None:
+    for p in range(size):
+        theta[p] *= scale
+
+
+@jit
+def _copy_times(scale: float, total: np.ndarray, theta: np.ndarray) -> None:
+    for j in range(total.shape[0]):
+        theta[j] = scale * total[j]
+
+
+@jit
+def _shrink(share: float, w: np.ndarray) -> None:
+    for j in range(w.shape[0]):
+        w[j] *= share
+
+
+@jit
+def _clip(pull: Pull, w: np.ndarray) -> None:
+    for j in range(w.shape[0]):
+        w[j] = min(max(w[j], pull.lower[j]), pull.upper[j])
+
+
+@jit
+def _add_times(factor: float, w: np.ndarray, late: np.ndarray) -> None:
+    for j in range(late.shape[0]):
+        late[j] += factor * w[j]
+
+
+@jit
+def _difference(truth: Corners, i: int, value: np.ndarray, n_parts: int, work: Work) -> int:
+    """The parts in which the true output and the one in `work` differ, as `work.direction`."""
+    look, begin = work.look, truth.start[i]
+    look.number[0] += 1
+    n_met = meet(truth.part, truth.value, begin, truth.start[i + 1] - begin, 1.0, look, 0)
+    n_met = meet(work.part, value, 0, n_parts, -1.0, look, n_met)
+    return take_direction(look, n_met, work.direction)
+
+
+@register_jitable
+def _score(
+    pull: Any, k: Any, i: Any, n_parts: Any, seam: Any, data: Any, total: Any, theta: Any
+) -> None:
+    """The scores of all parts at the w of k visits."""
+    if pull.lower.shape[0]:
+        scale = 1.0
+    elif pull.is_shrinking:
+        scale = pull.factor / k if k > 0 else 0.0
+    else:
+        scale = pull.factor
+    if seam.is_identity:
+        _copy_times(scale, total, theta)
+    else:
+        seam.features.score(data, i, total, theta)
+        _times(scale, n_parts, theta)
+
+
+@jit
+def add_visits(
+    order: np.ndarray, span: Any, n_before: int, pull: Pull, counted: Counted, seam: Any,
+    is_unit: bool, data: Any, scratch: Any, sums: Sums, work: Any,
+) -> int:  # fmt: skip
+    """Make the visits span[0]:span[1] of an order, after `n_before` others.
+
+    Returns where it stopped: the end, or a block whose oracle gives more than it may.
+    """
+    add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
+    part, delta = work.direction.part, work.direction.delta
+    value = work.value[:0] if is_unit else work.value
+    for position in range(span[0], span[1]):
+        i, k = order[position], n_before + position - span[0]
+        _score(pull, k, i, counted.n_parts[i], seam, data, sums.total, work.theta)
+        size, _, _ = oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
+        if size > counted.room[i]:
+            return position
+        n_parts = size  # (where outputs are not coded, `work.part` is `work.code`)
+        if seam.is_coded:
+            n_parts = oracles.unpack(data, i, work.code, size, work.part)
+        moved = _difference(counted.truth, i, value, n_parts, work)
+        if is_bounded:
+            _shrink(k / (k + 1.0), sums.total)
+            share = pull.factor * counted.pull[i] / (k + 1.0)
+            add(data, i, part, delta, moved, share, sums.total)
+            _clip(pull, sums.total)
+            _add_times(k + 1.0, sums.total, sums.late)
+        elif moved > 0:
+            add(data, i, part, delta, moved, counted.pull[i], sums.total)
+            if sums.late.shape[0]:
+                add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], sums.late)
+    return span[1]
+
+
+def sum_of_totals(sums: Sums, n_visits: int) -> np.ndarray:
+    """The totals after each of so many visits, added up.
+
+    >>> one, two = np.array([1.0, 0.0]), np.array([0.0, 3.0])  # added at visits 1 and 2
+    >>> sum_of_totals(Sums(one + two, 1 * one + 2 * two), 2)
+    array([2., 3.])
+    """
+    return np.asarray((n_visits + 1.0) * sums.total - sums.late)
