@@ -154,16 +154,16 @@ def test_the_perceptron_does_not_go_by_the_scale_of_features_or_by_lambda():
 @pytest.mark.parametrize("is_bounded", [False, True])
 @pytest.mark.parametrize("name", ["multiclass-costs", "chain-dense", "tree", "matching"])
 def test_they_end_near_the_optimum_of_the_others(name, is_bounded):
-    problem = PROBLEMS[name]()
+    problem, lam = PROBLEMS[name](), 1.0
     if is_bounded:
         problem = bw.Problem(problem.task, problem.X, problem.Y, bounds=bounded(problem))
-    best = bw.solve(problem, LAM, tol=1e-7, max_passes=10_000, random_state=0)
+    best = bw.solve(problem, lam, tol=1e-7, max_passes=10_000, random_state=0)
     assert best.is_certified
     for method in ("subgradient", "subgradient+averaging", "ssg", "ssg+last"):
-        found = bw.solve(problem, LAM, method, max_passes=500, random_state=0)
+        found = bw.solve(problem, lam, method, max_passes=300, random_state=0)
         assert best.certificate.dual - 1e-12 <= found.certificate.primal
-        assert found.certificate.primal <= best.certificate.primal + 0.02
-        beside = bw.certify(problem, best.state, LAM, w=found.w)
+        assert found.certificate.primal <= best.certificate.primal + 0.01
+        beside = bw.certify(problem, best.state, lam, w=found.w)
         assert beside.valid
         assert beside.gap == pytest.approx(found.certificate.primal - best.certificate.dual)
 
