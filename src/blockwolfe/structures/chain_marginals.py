@@ -1,0 +1,330 @@
+"""Marginals of label sequences with transitions of any order: how probable labels and runs are.
+
+    P(y) = exp(score(y) - log_partition),    score and states as in `higher_chain`
+
+With m the highest order, r the labels that two states in a row share, and local_t the scores of
+all that a state at t tells by itself,
+
+    behind_t[r, k]    = exp(local_t[r, k]) sum_j behind_{t-1}[j, r] exp(top[j, r, k])
+    ahead_{t-1}[j, r] = sum_k exp(top[j, r, k] + local_t[r, k]) ahead_t[r, k]
+
+The exponentials of `top` are taken once, those of local_t once per position, and every behind_t
+is divided by its sum. Nothing that matters is lost to underflow: the next labels being equal,
+what follows differs between two states by the scores of the runs that reach back to them. Where
+those span at most `WIDEST`, a state whose share is below the smallest float is improbable by a
+factor of exp(2 WIDEST - 700), whatever comes. Beyond that all is done in logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.base.compiled import jit
+from blockwolfe.structures.chain import checked_unary
+from blockwolfe.structures.choice import best_label, soften
+from blockwolfe.structures.gathering import gathered
+from blockwolfe.structures.higher_chain import add_local, checked_tables, highest
+
+__all__ = ["Marginals", "Room", "make_room", "marginals", "marginals_into"]
+
+WIDEST = 200.0
+
+
+class Marginals(NamedTuple):
+    """Probabilities of labels (T, K); of runs by order, summed over positions; log of the sum.
+
+    >>> marginals(np.zeros((1, 2)), {1: np.zeros((2, 2))}).label
+    array([[0.5, 0.5]])
+    """
+
+    label: np.ndarray
+    runs: dict[int, np.ndarray]
+    log_partition: float
+
+
+class Room(NamedTuple):
+    """Scratch for sequences of at most T positions, and the means that are found."""
+
+    mean: np.ndarray  # of labels (T * K), then of the tables of all orders, flat
+    local: np.ndarray  # (T, states): scores, or their exponentials
+    behind: np.ndarray  # (T, states)
+    ahead: np.ndarray  # (2, states): at two positions in a row
+    top: np.ndarray  # exponentials of the table of the highest order
+    scale: np.ndarray  # (T,): what each behind_t was divided by
+    terms: np.ndarray  # (K,): terms that are being gathered
+
+
+def make_room(n_positions: int, n_labels: int, orders: int, n_runs: int) -> Room:
+    """Room for sequences of at most so many positions; `n_runs` are entries of all tables.
+
+    >>> make_room(3, 2, 0b1, 4).mean.shape
+    (10,)
+    """
+    n_states = n_labels ** orders.bit_length()
+    return Room(
+        mean=np.zeros(n_positions * n_labels + n_runs),
+        local=np.zeros((n_positions, n_states)),
+        behind=np.zeros((n_positions, n_states)),
+        ahead=np.zeros((2, n_states)),
+        top=np.zeros(n_states * n_labels if orders else 0),
+        scale=np.zeros(n_positions),
+        terms=np.zeros(n_labels),
+    )
+
+
+def marginals(unary: Any, tables: Mapping[int, Any], allowed: Any = None) -> Marginals:
+    """Marginals for `unary` (T, K) and tables by their orders, as in `higher_chain`.
+
+    >>> found = marginals(np.zeros((2, 2)), {1: np.log([[1.0, 2.0], [3.0, 4.0]])})
+    >>> found.runs[1].round(3).tolist(), float(np.exp(found.log_partition).round(3))
+    ([[0.1, 0.2], [0.3, 0.4]], 10.0)
+    """
+    unary = checked_unary(unary, allowed)
+    flat, orders = checked_tables(tables, unary.shape[1])
+    room = make_room(*unary.shape, orders, len(flat))
+    log_partition = marginals_into(unary, flat, orders, room)
+    label, rest = np.split(room.mean, [unary.size])
+    sizes = [unary.shape[1] ** (order + 1) for order in sorted(tables)]
+    runs = np.split(rest, np.cumsum(sizes)[:-1])
+    shaped = {j: run.reshape(np.shape(tables[j])) for j, run in zip(sorted(tables), runs, strict=True)}
+    return Marginals(label.reshape(unary.shape), shaped, float(log_partition))
+
+
+@jit
+def marginals_into(unary: Any, tables: Any, orders: int, room: Room) -> float:
+    """Fill the first entries of `room.mean`; the logarithm of the sum.
+
+    `tables` as for `higher_chain.maximize_into`; without any, labels are independent.
+    """
+    n_positions, n_labels = unary.shape
+    n_unary, order = n_positions * n_labels, highest(orders)
+    mean = room.mean[: n_unary + tables.shape[0]]
+    for p in range(mean.shape[0]):
+        mean[p] = 0.0
+    if order == 0:
+        return float(_label_by_label(unary, mean))
+    _fill_local(unary, tables, orders, room.local)
+    n_top = n_labels ** (order + 1)
+    top, runs = tables[tables.shape[0] - n_top :], mean[mean.shape[0] - n_top :]
+    if _span(tables, orders, n_labels) > WIDEST:
+        log_partition = _gather_behind(n_positions, n_labels, order, top, room)
+        _gather_ahead(log_partition, orders, top, n_positions, room, mean, runs)
+        return float(log_partition)
+    log_partition = _sum_behind(n_positions, n_labels, order, top, room)
+    _sum_ahead(orders, n_positions, room, mean, runs)
+    for p in range(n_top):
+        runs[p] *= room.top[p]
+    return float(log_partition)
+
+
+@jit
+def _label_by_label(unary: Any, mean: Any) -> float:
+    n_labels, total = unary.shape[1], 0.0
+    for t in range(unary.shape[0]):
+        own = mean[t * n_labels : (t + 1) * n_labels]
+        for k in range(n_labels):
+            own[k] = unary[t, k]
+        total += soften(own)
+    return total
+
+
+@jit
+def _fill_local(unary: Any, tables: Any, orders: int, local: Any) -> None:
+    n_labels, n_states, order = unary.shape[1], 1, highest(orders)
+    for t in range(unary.shape[0]):
+        n_states *= n_labels if t < order else 1
+        now = local[t, :n_states]
+        for s in range(n_states):
+            now[s] = 0.0
+        add_local(t, unary[t], tables, orders, now)
+
+
+@jit
+def _span(tables: Any, orders: int, n_labels: int) -> float:
+    """By how much the scores of runs that reach back to a state can differ between states."""
+    total, begin, size = 0.0, 0, n_labels
+    for j in range(1, highest(orders) + 1):
+        size *= n_labels
+        if (orders >> (j - 1)) & 1:
+            low, high = tables[begin], tables[begin]
+            for p in range(begin, begin + size):
+                low, high = min(low, tables[p]), max(high, tables[p])
+            total += j * (high - low)
+            begin += size
+    return total
+
+
+@jit
+def _exponentiate(scores: Any, out: Any) -> float:
+    """out = exp(scores - top); top, the largest of them."""
+    top = scores[best_label(scores)]
+    for s in range(scores.shape[0]):
+        out[s] = np.exp(scores[s] - top)
+    return float(top)
+
+
+# -- by sums -----------------------------------------------------------------------------------
+
+
+@jit(fastmath={"contract", "reassoc"})
+def _sum_behind(n_positions: int, n_labels: int, order: int, top: Any, room: Room) -> float:
+    """Fill `behind` with shares, and `scale`; `local` and `room.top` with exponentials."""
+    behind, n_states = room.behind, 1
+    log_partition = _exponentiate(top, room.top) * max(n_positions - order, 0)
+    for t in range(n_positions):
+        n_states *= n_labels if t < order else 1
+        local, now = room.local[t, :n_states], behind[t, :n_states]
+        log_partition += _exponentiate(local, local)
+        if t >= order:
+            _add_up(behind[t - 1, :n_states], room.top, now, n_labels)
+        else:
+            for s in range(n_states):
+                now[s] = behind[t - 1, s // n_labels] if t > 0 else 1.0
+        total = 0.0
+        for s in range(n_states):
+            now[s] *= local[s]
+            total += now[s]
+        for s in range(n_states):
+            now[s] /= total
+        room.scale[t] = total
+        log_partition += np.log(total)
+    return log_partition
+
+
+@jit(fastmath={"contract"})
+def _add_up(before: Any, top: Any, now: Any, n_labels: int) -> None:
+    """now[r, k] = sum_j before[j, r] top[j, r, k]."""
+    n_shared = now.shape[0] // n_labels
+    for s in range(now.shape[0]):
+        now[s] = 0.0
+    for j in range(n_labels):
+        for r in range(n_shared):
+            share, begin, to = before[j * n_shared + r], (j * n_shared + r) * n_labels, r * n_labels
+            row, out = top[begin : begin + n_labels], now[to : to + n_labels]
+            for k in range(n_labels):
+                out[k] += share * row[k]
+
+
+@jit
+def _sum_ahead(orders: int, n_positions: int, room: Room, mean: Any, runs: Any) -> None:
+    """Add the probabilities of states to `mean`; those of the longest runs to `runs`.
+
+    The latter without the factor exp(top), which is the same at all positions.
+    """
+    n_labels, order = room.terms.shape[0], highest(orders)
+    n_unary = n_positions * n_labels
+    n_states = n_labels ** min(order, n_positions)
+    ahead, known = room.ahead[0], room.ahead[1]
+    for s in range(n_states):
+        ahead[s] = 1.0
+    for t in range(n_positions - 1, -1, -1):
+        local, behind = room.local[t], room.behind[t]
+        for s in range(n_states):
+            known[s] = behind[s] * ahead[s]
+        _collect(t, known[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
+        for s in range(n_states):
+            known[s] = local[s] * ahead[s] / room.scale[t]
+        if t >= order:
+            _look_back(room.behind[t - 1], room.top, known[:n_states], ahead, runs, n_labels)
+        elif t > 0:
+            n_states //= n_labels
+            for s in range(n_states):
+                ahead[s] = 0.0
+                for k in range(n_labels):
+                    ahead[s] += known[s * n_labels + k]
+
+
+@jit(fastmath={"contract", "reassoc"})
+def _look_back(before: Any, top: Any, known: Any, ahead: Any, runs: Any, n_labels: int) -> None:
+    """ahead[j, r] = sum_k top[j, r, k] known[r, k]; runs[j, r, k] += before[j, r] known[r, k]."""
+    n_shared = known.shape[0] // n_labels
+    for s in range(known.shape[0]):
+        begin, of = s * n_labels, (s % n_shared) * n_labels
+        row, run = top[begin : begin + n_labels], runs[begin : begin + n_labels]
+        after, share, total = known[of : of + n_labels], before[s], 0.0
+        for k in range(n_labels):
+            total += row[k] * after[k]
+            run[k] += share * after[k]
+        ahead[s] = total
+
+
+@jit
+def _collect(t: int, known: Any, orders: int, label: Any, tables: Any) -> None:
+    """Add the probabilities of states at t to those of all that states tell by themselves."""
+    begin, size = 0, label.shape[0]
+    _add_folded(known, label)
+    for j in range(1, min(t + 1, highest(orders))):
+        size *= label.shape[0]
+        if (orders >> (j - 1)) & 1:
+            _add_folded(known, tables[begin : begin + size])
+            begin += size
+
+
+@jit
+def _add_folded(known: Any, table: Any) -> None:
+    """table[s mod size] += known[s]."""
+    size = table.shape[0]
+    for begin in range(0, known.shape[0], size):
+        for s in range(size):
+            table[s] += known[begin + s]
+
+
+# -- in logarithms -----------------------------------------------------------------------------
+
+
+@jit
+def _gather_behind(n_positions: int, n_labels: int, order: int, top: Any, room: Room) -> float:
+    """Fill `behind` with logarithms."""
+    behind, n_states = room.behind, 1
+    for t in range(n_positions):
+        n_states *= n_labels if t < order else 1
+        now, local, n_shared = behind[t], room.local[t], n_states // n_labels
+        for s in range(n_states):
+            if t >= order:
+                for j in range(n_labels):
+                    at = j * n_shared + s // n_labels
+                    room.terms[j] = behind[t - 1, at] + top[at * n_labels + s % n_labels]
+                now[s] = local[s] + gathered(room.terms, True)
+            else:
+                now[s] = local[s] + (behind[t - 1, s // n_labels] if t > 0 else 0.0)
+    return float(gathered(behind[n_positions - 1, :n_states], True))
+
+
+@jit
+def _gather_ahead(
+    log_partition: float,
+    orders: int,
+    top: Any,
+    n_positions: int,
+    room: Room,
+    mean: Any,
+    runs: Any,
+) -> None:
+    """As `_sum_ahead`, and `runs` as they are."""
+    n_labels, order = room.terms.shape[0], highest(orders)
+    n_unary = n_positions * n_labels
+    n_states = n_labels ** min(order, n_positions)
+    ahead, known = room.ahead[0], room.ahead[1]
+    for s in range(n_states):
+        ahead[s] = 0.0
+    for t in range(n_positions - 1, -1, -1):
+        for s in range(n_states):
+            known[s] = np.exp(room.behind[t, s] + ahead[s] - log_partition)
+        _collect(t, known[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
+        for s in range(n_states):
+            known[s] = room.local[t, s] + ahead[s]
+        n_before = n_states if t >= order else n_states // n_labels
+        for s in range(n_before if t > 0 else 0):
+            begin = s * n_labels
+            of = (s % (n_states // n_labels)) * n_labels if t >= order else begin
+            for k in range(n_labels):
+                room.terms[k] = known[of + k]
+                if t >= order:
+                    room.terms[k] += top[begin + k]
+                    whole = room.behind[t - 1, s] + room.terms[k] - log_partition
+                    runs[begin + k] += np.exp(whole)
+            ahead[s] = gathered(room.terms, True)
+        n_states = n_before
