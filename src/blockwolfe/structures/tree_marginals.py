@@ -19,7 +19,7 @@ from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.structures.gathering import gathered
 from blockwolfe.structures.tree import checked, order_nodes
 
-__all__ = ["Marginals", "beliefs", "marginals", "marginals_into"]
+__all__ = ["Marginals", "beliefs", "marginals", "marginals_into", "means_into"]
 
 
 class Marginals(NamedTuple):
@@ -111,6 +111,42 @@ def marginals_into(
     log_partition = _beliefs_into(unary, pairwise, ends, order, up, True, room, node)
     _marginals_into(pairwise, ends, up, room, node, edge)
     return float(log_partition)
+
+
+def n_scratch(n_nodes: int, n_edges: int, n_labels: int) -> tuple[int, int]:
+    """Integers and floats of scratch that `means_into` needs.
+
+    >>> n_scratch(2, 1, 3)
+    (8, 27)
+    """
+    return 3 * n_nodes + 2 * n_edges, (4 * n_nodes + 1) * n_labels
+
+
+@jit
+def means_into(
+    unary: Any, pairwise: Any, ends: Any, n_labels: int, mean: Any, ints: Any, floats: Any
+) -> float:
+    """Fill `mean` with the marginals of nodes (n * K), then of edges (m * K * K).
+
+    All arrays are flat, as for `tree.maximize_into`; scratch as `n_scratch` says.
+    """
+    n_unary, n_edges = unary.shape[0], ends.shape[0]
+    n_nodes = n_unary // n_labels
+    order, up = ints[:n_nodes], ints[n_nodes : 2 * n_nodes]
+    head, following = ints[2 * n_nodes : 3 * n_nodes], ints[3 * n_nodes : 3 * n_nodes + 2 * n_edges]
+    order_nodes(n_nodes, ends, order, up, head, following)
+    shape = (n_nodes, n_labels)
+    room = Room(
+        floats[:n_unary].reshape(shape),
+        floats[n_unary : 2 * n_unary].reshape(shape),
+        floats[2 * n_unary : 3 * n_unary].reshape(shape),
+        floats[3 * n_unary : 4 * n_unary].reshape(shape),
+        floats[4 * n_unary : 4 * n_unary + n_labels],
+    )
+    tables = pairwise.reshape((n_edges, n_labels, n_labels))
+    node = mean[:n_unary].reshape(shape)
+    edge = mean[n_unary:].reshape((n_edges, n_labels, n_labels))
+    return float(marginals_into(unary.reshape(shape), tables, ends, order, up, room, node, edge))
 
 
 @jit
