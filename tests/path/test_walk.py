@@ -147,7 +147,9 @@ def test_weights_come_back_bit_by_bit_also_after_a_cut():
     del vectors[2]
     for w in vectors[2:]:  # (the first is what was there last before the cut)
         weights.append(w)
-    vectors.append(vectors[3] + 1e-9)  # (beside one that is kept: it must not be taken for rounding)
+    vectors.append(
+        vectors[3] + 1e-9
+    )  # (beside one that is kept: it must not be taken for rounding)
     vectors[4][1] = 0.0  # (and one back to zero)
     again = Weights.from_arrays(5, weights.to_arrays())
     for kept in (weights, again):

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.ragged import offsets
 from blockwolfe.base.compiled import Piece
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.identity import Identity, identify
 from blockwolfe.problem.python_task import PythonOracle

@@ -51,7 +51,7 @@ class Room(NamedTuple):
     mean: np.ndarray  # of labels (T * K), then of the tables of all orders, flat
     local: np.ndarray  # (T, states): scores, or their exponentials
     behind: np.ndarray  # (T, states)
-    ahead: np.ndarray  # (2, states): at two positions in a row
+    ahead: np.ndarray  # (3, states): at a position, with what it adds, and shares of states
     top: np.ndarray  # exponentials of the table of the highest order
     scale: np.ndarray  # (T,): what each behind_t was divided by
     terms: np.ndarray  # (K,): terms that are being gathered
@@ -68,7 +68,7 @@ def make_room(n_positions: int, n_labels: int, orders: int, n_runs: int) -> Room
         mean=np.zeros(n_positions * n_labels + n_runs),
         local=np.zeros((n_positions, n_states)),
         behind=np.zeros((n_positions, n_states)),
-        ahead=np.zeros((2, n_states)),
+        ahead=np.zeros((3, n_states)),
         top=np.zeros(n_states * n_labels if orders else 0),
         scale=np.zeros(n_positions),
         terms=np.zeros(n_labels),
@@ -87,9 +87,9 @@ def marginals(unary: Any, tables: Mapping[int, Any], allowed: Any = None) -> Mar
     room = make_room(*unary.shape, orders, len(flat))
     log_partition = marginals_into(unary, flat, orders, room)
     label, rest = np.split(room.mean, [unary.size])
-    sizes = [unary.shape[1] ** (order + 1) for order in sorted(tables)]
-    runs = np.split(rest, np.cumsum(sizes)[:-1])
-    shaped = {j: run.reshape(np.shape(tables[j])) for j, run in zip(sorted(tables), runs, strict=True)}
+    ends = np.cumsum([unary.shape[1] ** (order + 1) for order in sorted(tables)])
+    runs = zip(sorted(tables), np.split(rest, ends[:-1]), strict=True)
+    shaped = {order: run.reshape(np.shape(tables[order])) for order, run in runs}
     return Marginals(label.reshape(unary.shape), shaped, float(log_partition))
 
 
@@ -111,7 +111,7 @@ def marginals_into(unary: Any, tables: Any, orders: int, room: Room) -> float:
     top, runs = tables[tables.shape[0] - n_top :], mean[mean.shape[0] - n_top :]
     if _span(tables, orders, n_labels) > WIDEST:
         log_partition = _gather_behind(n_positions, n_labels, order, top, room)
-        _gather_ahead(log_partition, orders, top, n_positions, room, mean, runs)
+        _gather_ahead(orders, top, n_positions, room, mean, runs)
         return float(log_partition)
     log_partition = _sum_behind(n_positions, n_labels, order, top, room)
     _sum_ahead(orders, n_positions, room, mean, runs)
@@ -159,7 +159,7 @@ def _span(tables: Any, orders: int, n_labels: int) -> float:
 
 @jit
 def _exponentiate(scores: Any, out: Any) -> float:
-    """out = exp(scores - top); top, the largest of them."""
+    """Fill `out` with exp(scores - top); top, the largest of them."""
     top = scores[best_label(scores)]
     for s in range(scores.shape[0]):
         out[s] = np.exp(scores[s] - top)
@@ -217,16 +217,15 @@ def _sum_ahead(orders: int, n_positions: int, room: Room, mean: Any, runs: Any) 
     n_labels, order = room.terms.shape[0], highest(orders)
     n_unary = n_positions * n_labels
     n_states = n_labels ** min(order, n_positions)
-    ahead, known = room.ahead[0], room.ahead[1]
+    ahead, known, share = room.ahead[0], room.ahead[1], room.ahead[2]
     for s in range(n_states):
         ahead[s] = 1.0
     for t in range(n_positions - 1, -1, -1):
-        local, behind = room.local[t], room.behind[t]
+        local, behind, scale = room.local[t], room.behind[t], room.scale[t]
         for s in range(n_states):
-            known[s] = behind[s] * ahead[s]
-        _collect(t, known[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
-        for s in range(n_states):
-            known[s] = local[s] * ahead[s] / room.scale[t]
+            share[s] = behind[s] * ahead[s]
+            known[s] = local[s] * ahead[s] / scale
+        _collect(t, share[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
         if t >= order:
             _look_back(room.behind[t - 1], room.top, known[:n_states], ahead, runs, n_labels)
         elif t > 0:
@@ -295,36 +294,54 @@ def _gather_behind(n_positions: int, n_labels: int, order: int, top: Any, room: 
 
 @jit
 def _gather_ahead(
-    log_partition: float,
-    orders: int,
-    top: Any,
-    n_positions: int,
-    room: Room,
-    mean: Any,
-    runs: Any,
+    orders: int, top: Any, n_positions: int, room: Room, mean: Any, runs: Any
 ) -> None:
-    """As `_sum_ahead`, and `runs` as they are."""
+    """As `_sum_ahead`, and `runs` as they are.
+
+    Probabilities are divided by their own sum at every position: sums of large scores from the
+    left and from the right have rounding errors, but the same ones there.
+    """
     n_labels, order = room.terms.shape[0], highest(orders)
-    n_unary = n_positions * n_labels
-    n_states = n_labels ** min(order, n_positions)
-    ahead, known = room.ahead[0], room.ahead[1]
+    n_unary, n_states = n_positions * n_labels, n_labels ** min(order, n_positions)
+    ahead, known, share = room.ahead[0], room.ahead[1], room.ahead[2]
     for s in range(n_states):
         ahead[s] = 0.0
     for t in range(n_positions - 1, -1, -1):
+        behind = room.behind[t]
+        if t < n_positions - 1:
+            n_after, n_states = n_states, n_labels ** min(order, t + 1)
+            has_runs = t + 1 >= order
+            _gather_back(has_runs, n_after // n_labels, known, top, room.terms, ahead[:n_states])
         for s in range(n_states):
-            known[s] = np.exp(room.behind[t, s] + ahead[s] - log_partition)
-        _collect(t, known[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
+            share[s] = behind[s] + ahead[s]
+        total = gathered(share[:n_states], True)
+        if t < n_positions - 1 and has_runs:
+            _gather_runs(behind[:n_states], known, top, total, n_labels, runs)
         for s in range(n_states):
+            share[s] = np.exp(share[s] - total)
             known[s] = room.local[t, s] + ahead[s]
-        n_before = n_states if t >= order else n_states // n_labels
-        for s in range(n_before if t > 0 else 0):
-            begin = s * n_labels
-            of = (s % (n_states // n_labels)) * n_labels if t >= order else begin
-            for k in range(n_labels):
-                room.terms[k] = known[of + k]
-                if t >= order:
-                    room.terms[k] += top[begin + k]
-                    whole = room.behind[t - 1, s] + room.terms[k] - log_partition
-                    runs[begin + k] += np.exp(whole)
-            ahead[s] = gathered(room.terms, True)
-        n_states = n_before
+        _collect(t, share[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
+
+
+@jit
+def _gather_back(
+    has_runs: bool, n_shared: int, known: Any, top: Any, terms: Any, ahead: Any
+) -> None:
+    """ahead[j, r] = log sum_k exp(top[j, r, k] + known[r, k]); without runs a state is all of r."""
+    n_labels = terms.shape[0]
+    for s in range(ahead.shape[0]):
+        of = (s % n_shared) * n_labels
+        for k in range(n_labels):
+            terms[k] = known[of + k] + (top[s * n_labels + k] if has_runs else 0.0)
+        ahead[s] = gathered(terms, True)
+
+
+@jit
+def _gather_runs(behind: Any, known: Any, top: Any, total: float, n_labels: int, runs: Any) -> None:
+    """runs[j, r, k] += exp(behind[j, r] + top[j, r, k] + known[r, k] - total)."""
+    n_shared = behind.shape[0] // n_labels
+    for s in range(behind.shape[0]):
+        of = (s % n_shared) * n_labels
+        for k in range(n_labels):
+            follows = known[of + k] + top[s * n_labels + k]
+            runs[s * n_labels + k] += np.exp(behind[s] + follows - total)
