@@ -8,8 +8,8 @@ all that a state at t tells by itself,
     behind_t[r, k]    = exp(local_t[r, k]) sum_j behind_{t-1}[j, r] exp(top[j, r, k])
     ahead_{t-1}[j, r] = sum_k exp(top[j, r, k] + local_t[r, k]) ahead_t[r, k]
 
-The exponentials of `top` are taken once, those of local_t once per position, and every behind_t
-is divided by its sum. Nothing that matters is lost to underflow: the next labels being equal,
+The exponentials of `top` are taken once (and kept: many sequences in turn have the same table),
+those of local_t once per position, and every behind_t is divided by its sum. Nothing that matters is lost to underflow: the next labels being equal,
 what follows differs between two states by the scores of the runs that reach back to them. Where
 those span at most `WIDEST`, a state whose share is below the smallest float is improbable by a
 factor of exp(2 WIDEST - 700), whatever comes. Beyond that all is done in logarithms.
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.exponential import exponentials
 from blockwolfe.structures.chain import checked_unary
 from blockwolfe.structures.choice import best_label, soften
 from blockwolfe.structures.gathering import gathered
@@ -53,6 +54,8 @@ class Room(NamedTuple):
     behind: np.ndarray  # (T, states)
     ahead: np.ndarray  # (3, states): at a position, with what it adds, and shares of states
     top: np.ndarray  # exponentials of the table of the highest order
+    seen: np.ndarray  # the tables that `top` and `facts` are of
+    facts: np.ndarray  # (2,): their span, and the largest entry of the highest order
     scale: np.ndarray  # (T,): what each behind_t was divided by
     terms: np.ndarray  # (K,): terms that are being gathered
 
@@ -70,6 +73,8 @@ def make_room(n_positions: int, n_labels: int, orders: int, n_runs: int) -> Room
         behind=np.zeros((n_positions, n_states)),
         ahead=np.zeros((3, n_states)),
         top=np.zeros(n_states * n_labels if orders else 0),
+        seen=np.full(n_runs, np.nan),
+        facts=np.zeros(2),
         scale=np.zeros(n_positions),
         terms=np.zeros(n_labels),
     )
@@ -84,7 +89,7 @@ def marginals(unary: Any, tables: Mapping[int, Any], allowed: Any = None) -> Mar
     """
     unary = checked_unary(unary, allowed)
     flat, orders = checked_tables(tables, unary.shape[1])
-    room = make_room(*unary.shape, orders, len(flat))
+    room = make_room(len(unary), unary.shape[1], orders, len(flat))
     log_partition = marginals_into(unary, flat, orders, room)
     label, rest = np.split(room.mean, [unary.size])
     ends = np.cumsum([unary.shape[1] ** (order + 1) for order in sorted(tables)])
@@ -109,11 +114,12 @@ def marginals_into(unary: Any, tables: Any, orders: int, room: Room) -> float:
     _fill_local(unary, tables, orders, room.local)
     n_top = n_labels ** (order + 1)
     top, runs = tables[tables.shape[0] - n_top :], mean[mean.shape[0] - n_top :]
-    if _span(tables, orders, n_labels) > WIDEST:
+    _look_at(tables, orders, n_labels, top, room)
+    if room.facts[0] > WIDEST:
         log_partition = _gather_behind(n_positions, n_labels, order, top, room)
         _gather_ahead(orders, top, n_positions, room, mean, runs)
         return float(log_partition)
-    log_partition = _sum_behind(n_positions, n_labels, order, top, room)
+    log_partition = _sum_behind(n_positions, n_labels, order, room)
     _sum_ahead(orders, n_positions, room, mean, runs)
     for p in range(n_top):
         runs[p] *= room.top[p]
@@ -143,6 +149,20 @@ def _fill_local(unary: Any, tables: Any, orders: int, local: Any) -> None:
 
 
 @jit
+def _look_at(tables: Any, orders: int, n_labels: int, top: Any, room: Room) -> None:
+    """Fill `top` and `facts`, unless they are of the same tables already."""
+    n_others = 0
+    for p in range(tables.shape[0]):
+        n_others += tables[p] != room.seen[p]
+    if n_others == 0:
+        return
+    for p in range(tables.shape[0]):
+        room.seen[p] = tables[p]
+    room.facts[0] = _span(tables, orders, n_labels)
+    room.facts[1] = _exponentiate(top, room.top)
+
+
+@jit
 def _span(tables: Any, orders: int, n_labels: int) -> float:
     """By how much the scores of runs that reach back to a state can differ between states."""
     total, begin, size = 0.0, 0, n_labels
@@ -161,8 +181,7 @@ def _span(tables: Any, orders: int, n_labels: int) -> float:
 def _exponentiate(scores: Any, out: Any) -> float:
     """Fill `out` with exp(scores - top); top, the largest of them."""
     top = scores[best_label(scores)]
-    for s in range(scores.shape[0]):
-        out[s] = np.exp(scores[s] - top)
+    exponentials(scores, top, out)
     return float(top)
 
 
@@ -170,10 +189,10 @@ def _exponentiate(scores: Any, out: Any) -> float:
 
 
 @jit(fastmath={"contract", "reassoc"})
-def _sum_behind(n_positions: int, n_labels: int, order: int, top: Any, room: Room) -> float:
-    """Fill `behind` with shares, and `scale`; `local` and `room.top` with exponentials."""
+def _sum_behind(n_positions: int, n_labels: int, order: int, room: Room) -> float:
+    """Fill `behind` with shares, and `scale`; `local` with exponentials."""
     behind, n_states = room.behind, 1
-    log_partition = _exponentiate(top, room.top) * max(n_positions - order, 0)
+    log_partition = room.facts[1] * max(n_positions - order, 0)
     for t in range(n_positions):
         n_states *= n_labels if t < order else 1
         local, now = room.local[t, :n_states], behind[t, :n_states]
@@ -194,18 +213,35 @@ def _sum_behind(n_positions: int, n_labels: int, order: int, top: Any, room: Roo
     return log_partition
 
 
-@jit(fastmath={"contract"})
+@jit
 def _add_up(before: Any, top: Any, now: Any, n_labels: int) -> None:
-    """now[r, k] = sum_j before[j, r] top[j, r, k]."""
+    """now[r, k] = sum_j before[j, r] top[j, r, k]; four rows at a time, as `chain.max_plus`."""
     n_shared = now.shape[0] // n_labels
+    rows, out = top.reshape(n_labels * n_shared, n_labels), now.reshape(n_shared, n_labels)
     for s in range(now.shape[0]):
         now[s] = 0.0
-    for j in range(n_labels):
+    j = 0
+    while j + 4 <= n_labels:
+        a, b, c, d = j * n_shared, (j + 1) * n_shared, (j + 2) * n_shared, (j + 3) * n_shared
         for r in range(n_shared):
-            share, begin, to = before[j * n_shared + r], (j * n_shared + r) * n_labels, r * n_labels
-            row, out = top[begin : begin + n_labels], now[to : to + n_labels]
+            shares = before[a + r], before[b + r], before[c + r], before[d + r]
+            four = rows[a + r], rows[b + r], rows[c + r], rows[d + r]
+            _add_four(shares, four, out[r], n_labels)
+        j += 4
+    while j < n_labels:
+        for r in range(n_shared):
+            share, row = before[j * n_shared + r], rows[j * n_shared + r]
             for k in range(n_labels):
-                out[k] += share * row[k]
+                out[r, k] += share * row[k]
+        j += 1
+
+
+@jit(forceinline=True)
+def _add_four(shares: Any, rows: Any, out: Any, n_labels: int) -> None:
+    p0, p1, p2, p3 = shares
+    r0, r1, r2, r3 = rows
+    for k in range(n_labels):
+        out[k] += (p0 * r0[k] + p1 * r1[k]) + (p2 * r2[k] + p3 * r3[k])
 
 
 @jit
@@ -224,7 +260,7 @@ def _sum_ahead(orders: int, n_positions: int, room: Room, mean: Any, runs: Any) 
         local, behind, scale = room.local[t], room.behind[t], room.scale[t]
         for s in range(n_states):
             share[s] = behind[s] * ahead[s]
-            known[s] = local[s] * ahead[s] / scale
+            known[s] = local[s] * (ahead[s] / scale)
         _collect(t, share[:n_states], orders, mean[t * n_labels :][:n_labels], mean[n_unary:])
         if t >= order:
             _look_back(room.behind[t - 1], room.top, known[:n_states], ahead, runs, n_labels)
@@ -236,18 +272,25 @@ def _sum_ahead(orders: int, n_positions: int, room: Room, mean: Any, runs: Any) 
                     ahead[s] += known[s * n_labels + k]
 
 
-@jit(fastmath={"contract", "reassoc"})
+@jit
 def _look_back(before: Any, top: Any, known: Any, ahead: Any, runs: Any, n_labels: int) -> None:
     """ahead[j, r] = sum_k top[j, r, k] known[r, k]; runs[j, r, k] += before[j, r] known[r, k]."""
-    n_shared = known.shape[0] // n_labels
-    for s in range(known.shape[0]):
-        begin, of = s * n_labels, (s % n_shared) * n_labels
-        row, run = top[begin : begin + n_labels], runs[begin : begin + n_labels]
-        after, share, total = known[of : of + n_labels], before[s], 0.0
-        for k in range(n_labels):
-            total += row[k] * after[k]
-            run[k] += share * after[k]
-        ahead[s] = total
+    n_states = known.shape[0]
+    rows, sums = top.reshape(n_states, n_labels), runs.reshape(n_states, n_labels)
+    after, n_shared = known.reshape(n_states // n_labels, n_labels), n_states // n_labels
+    for s in range(n_states):
+        r = s % n_shared
+        ahead[s] = _weighed(rows[s], after[r], before[s], sums[s], n_labels)
+
+
+@jit(forceinline=True, fastmath={"contract", "reassoc"})
+def _weighed(row: Any, after: Any, share: float, run: Any, n_labels: int) -> float:
+    """<row, after>; adds share * after to `run`."""
+    total = 0.0
+    for k in range(n_labels):
+        total += row[k] * after[k]
+        run[k] += share * after[k]
+    return total
 
 
 @jit

@@ -244,7 +244,7 @@ class Multilabel(HasMarginals, PartTask):
 
     block_features = FEATURES._replace(sqnorm=sqnorm)
     default_c = 1.0
-    block_oracles = _ByPairs()  # type: ignore[assignment]
+    block_oracles = _ByPairs()
     learned = ("classes_", "cost_", "pairs_")
 
     def __init__(
