@@ -41,7 +41,7 @@ def test_a_name_in_use_is_refused():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_tasks_say_which_oracles_they_offer(name):
     problem = PROBLEMS[name]()
-    assert oracles_of(problem.task) == problem.blocks.oracles.offered()
+    assert oracles_of(problem.task) == problem.blocks.uncompiled.offered()
     assert "maximize" in oracles_of(problem.task)
 
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.compiled import Piece
 from blockwolfe.base.ragged import offsets
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.identity import Identity, identify
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
 from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks
-from blockwolfe.tasks.pieces import feature_pieces, oracle_pieces
+from blockwolfe.tasks.pieces import feature_pieces, marginals_piece, oracle_pieces
 
 __all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
 
@@ -55,6 +56,7 @@ class Blocks(TaskBlocks):
     is_compiled: bool
     is_exact: bool
     true_corners: Corners
+    uncompiled: Oracles  # as the task gave them; `oracles` are those that loops take
     package: str = ""  # the package that the task's class is from
     lower: np.ndarray = field(default_factory=lambda: np.zeros(0))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -83,7 +85,22 @@ class Blocks(TaskBlocks):
         if not self.is_compiled:
             return None
         # (as a string, which is hashed once: types are hashed anew, and slowly, at every call)
-        return f"{self.oracles.maximize._numba_type_} {self.oracles.offered()}"
+        return str(self.oracles.maximize._numba_type_)
+
+    @cached_property
+    def marginals(self) -> Piece:
+        """The expectation oracle (see `Oracles`), compiled when it is first asked for."""
+        scratch = self.marginal_scratch()
+        return marginals_piece(self.uncompiled.marginals, self.data, scratch)
+
+    def marginal_scratch(self) -> Any:
+        """Fresh scratch of `marginals`, for one thread."""
+        if self.uncompiled.marginals is None or self.make_marginal_scratch is None:
+            raise OptionError(
+                "the task of this problem has no oracle 'marginals'; `task.oracles` says which it "
+                "has."
+            )
+        return self.make_marginal_scratch()
 
     @cached_property
     def seam(self) -> Seam:
@@ -97,6 +114,7 @@ class Blocks(TaskBlocks):
             corner_size=self.corner_size[:n_blocks],
             part_size=self.part_size[:n_blocks],
             part_count=self.parts_of[:n_blocks],
+            marginal_size=self.marginal_size[:n_blocks],
             truth=Corners(*_first(self.truth, n_blocks)),
             true_codes=Codes(*_first(self.true_codes, n_blocks)),
             true_corners=Corners(*_first(self.true_corners, n_blocks)),
@@ -161,7 +179,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made)}
     given["truth"] = _merged(made.truth, made.n_parts)
     given["reads"] = made.reads or {
-        "oracle": [made.features, made.oracles],
+        "oracle": [made.features, made.oracles.in_loops(), *_own_marginals(made.oracles)],
         "data": [made.data],
     }
     return Blocks(
@@ -170,8 +188,20 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         is_compiled=is_compiled,
         is_exact=bool(getattr(task, "exact", True)),
         true_corners=made.truth,
+        uncompiled=made.oracles,
         package=type(task).__module__.partition(".")[0],
     )
+
+
+def _own_marginals(oracles: Oracles) -> list[Any]:
+    """A user's own oracle of marginals: it makes means, so it is part of a problem's identity.
+
+    Those of this package are not: like all of its code, they are known by the names of tasks, and
+    states from before there were any stay valid.
+    """
+    own = oracles.marginals
+    module = getattr(getattr(own, "py_func", own), "__module__", "")
+    return [] if own is None or module.partition(".")[0] == __package__.partition(".")[0] else [own]
 
 
 def _merged(corners: Corners, n_parts: int) -> Corners:

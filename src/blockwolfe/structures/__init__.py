@@ -3,6 +3,7 @@
 from blockwolfe.structures import (
     binary_spaces,
     chain,
+    chain_marginals,
     choice,
     cut,
     distance_transform,
@@ -24,6 +25,7 @@ from blockwolfe.structures import (
 __all__ = [
     "binary_spaces",
     "chain",
+    "chain_marginals",
     "choice",
     "cut",
     "distance_transform",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.checks import check_scores
 
-__all__ = ["enumerate_outputs", "maximize"]
+__all__ = ["enumerate_outputs", "maximize", "soften"]
 
 
 @jit
@@ -20,6 +22,23 @@ def best_label(theta: Any) -> int:
         if theta[k] > theta[best]:
             best = k
     return best
+
+
+@jit
+def soften(theta: Any) -> float:
+    """Put probabilities in the place of scores; the logarithm of the sum of exp(score).
+
+    >>> scores = np.log([1.0, 3.0])
+    >>> round(float(np.exp(soften(scores))), 6), scores.round(6)
+    (4.0, array([0.25, 0.75]))
+    """
+    top, total = theta[best_label(theta)], 0.0
+    for k in range(theta.shape[0]):
+        theta[k] = np.exp(theta[k] - top)
+        total += theta[k]
+    for k in range(theta.shape[0]):
+        theta[k] /= total
+    return float(top + np.log(total))
 
 
 def maximize(theta: Any) -> int:

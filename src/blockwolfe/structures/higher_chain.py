@@ -87,14 +87,20 @@ def _sweep(unary: Any, tables: Any, orders: int, top: Any, best: Any) -> int:
                 now[s] = best[t - 1, s // n_labels] if t > 0 else 0.0
         else:
             _drop_oldest(best[t - 1, :n_states], top, now[:n_states], n_labels)
-        _add_repeated(unary[t], now, n_states)
-        begin, size = 0, n_labels
-        for j in range(1, min(t + 1, order)):
-            size *= n_labels
-            if (orders >> (j - 1)) & 1:
-                _add_repeated(tables[begin : begin + size], now, n_states)
-                begin += size
+        add_local(t, unary[t], tables, orders, now[:n_states])
     return n_states
+
+
+@jit
+def add_local(t: int, unary: Any, tables: Any, orders: int, now: Any) -> None:
+    """Add to all states of position t what they alone tell: labels, and runs but the longest."""
+    begin, size = 0, unary.shape[0]
+    _add_repeated(unary, now, now.shape[0])
+    for j in range(1, min(t + 1, highest(orders))):
+        size *= unary.shape[0]
+        if (orders >> (j - 1)) & 1:
+            _add_repeated(tables[begin : begin + size], now, now.shape[0])
+            begin += size
 
 
 @jit
@@ -145,14 +151,14 @@ def maximize(unary: Any, tables: Mapping[int, Any], allowed: Any = None) -> np.n
     array([0, 1, 1])
     """
     unary = checked_unary(unary, allowed)
-    flat, orders = _checked_tables(tables, unary.shape[1])
+    flat, orders = checked_tables(tables, unary.shape[1])
     labels = np.empty(len(unary), dtype=np.int64)
     best = np.empty((len(unary), unary.shape[1] ** highest(orders)))
     maximize_into(unary, flat, orders, best, labels)
     return labels
 
 
-def _checked_tables(tables: Mapping[int, Any], n_labels: int) -> tuple[np.ndarray, int]:
+def checked_tables(tables: Mapping[int, Any], n_labels: int) -> tuple[np.ndarray, int]:
     """All tables flat and end to end, and their orders as a set of bits."""
     if not tables or not all(is_integer(order) and order >= 1 for order in tables):
         raise InputError(

@@ -14,23 +14,14 @@ Marginals are the derivatives of log Z, taken backwards through the same steps: 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
+from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 
-__all__ = ["log_partition", "marginals"]
-
-
-class _Step(NamedTuple):
-    """Elimination of word k: what was left (without k), and log s, log D_k before it."""
-
-    k: int
-    left: np.ndarray
-    s: np.ndarray
-    d: float
+__all__ = ["log_partition", "marginals", "marginals_into"]
 
 
 def check_scores(scores: Any) -> np.ndarray:
@@ -75,8 +66,7 @@ def log_partition(scores: Any) -> float:
     >>> round(float(np.exp(log_partition(np.zeros((4, 4))))), 6)  # 3 words: 3^2 trees
     9.0
     """
-    steps, last = _eliminate(scores)
-    return float(sum(step.d for step in steps) + last.s[0, last.k])
+    return _solved(scores)[0]
 
 
 def marginals(scores: Any) -> np.ndarray:
@@ -87,50 +77,126 @@ def marginals(scores: Any) -> np.ndarray:
            [0. , 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
-    steps, last = _eliminate(scores)
-    p = np.zeros_like(last.s)
-    p[0, last.k] = 1.0
-    for step, after in zip(reversed(steps), reversed([*steps, last][1:]), strict=True):
-        _go_back(step, after.s, p)
-    return p
+    return _solved(scores)[1]
 
 
-def _eliminate(scores: Any) -> tuple[list[_Step], _Step]:
-    s = check_scores(scores)
-    left = np.arange(1, len(s))
-    steps = []
-    while len(left) > 1:
-        into = logsumexp(s[np.ix_(left, left)], axis=0)
-        at = int(np.argmax(into))  # (any word with D > 0 will do)
-        k, d = int(left[at]), float(into[at])
-        _check_possible(d)
-        left = np.delete(left, at)
-        steps.append(_Step(k, left, s, d))
-        s = s.copy()
-        rows = np.append(0, left)
-        detour = s[rows, k][:, None] + s[k, left][None, :] - d
-        block = np.logaddexp(s[np.ix_(rows, left)], detour)
-        block[np.arange(1, len(rows)), np.arange(len(left))] = -np.inf
-        s[np.ix_(rows, left)] = block
-    k = int(left[0])
-    _check_possible(float(s[0, k]))
-    return steps, _Step(k, left, s, 0.0)
-
-
-def _check_possible(log_weight: float) -> None:
-    if log_weight == -np.inf:
+def _solved(scores: Any) -> tuple[float, np.ndarray]:
+    scores = check_scores(scores)
+    n_words = len(scores) - 1
+    stages, swapped = np.zeros(n_stages(n_words)), np.zeros(n_words, dtype=np.int64)
+    stages[: scores[:, 1:].size] = scores[:, 1:].ravel()
+    d, p = np.zeros(n_words), np.zeros(scores.shape)
+    arcs = np.zeros(scores[:, 1:].size)
+    total = marginals_into(n_words, stages, d, swapped, arcs)
+    if total == -np.inf:
         raise no_tree()
+    p[:, 1:] = arcs.reshape(n_words + 1, n_words)
+    return float(total), p
 
 
-def _go_back(step: _Step, after: np.ndarray, p: np.ndarray) -> None:
+def n_stages(n_words: int) -> int:
+    """Floats that all stages of an elimination take: with m words left there are (m + 1) m arcs.
+
+    >>> n_stages(2)
+    8
+    """
+    return n_words * (n_words + 1) * (n_words + 2) // 3
+
+
+@jit
+def marginals_into(n_words: int, stages: Any, d: Any, swapped: Any, p: Any) -> float:
+    """Fill `p`, (n + 1) x n flat, with the probabilities of arcs; log Z, or -inf without a tree.
+
+    `stages` begins with the scores of arcs in the same order: a row per head, the root first, and
+    a column per word; -inf where there is none. With m words left, stage m is (m + 1) x m, and the
+    word that is eliminated is swapped with the last. `d` and `swapped` are scratch of n entries.
+    """
+    begin, total = 0, 0.0
+    for m in range(n_words, 1, -1):
+        now = stages[begin : begin + (m + 1) * m]
+        following = stages[begin + (m + 1) * m :][: m * (m - 1)]
+        at = _heaviest(now, m, d)
+        if d[m - 1] == -np.inf:
+            return -np.inf
+        swapped[m - 1] = at
+        _swap(now, m, m, at)
+        _eliminate(now, m, d[m - 1], following)
+        total += d[m - 1]
+        begin += (m + 1) * m
+    total += stages[begin]
+    if total == -np.inf:
+        return -np.inf
+    p[0] = 1.0
+    for m in range(2, n_words + 1):
+        after, begin = stages[begin : begin + m * (m - 1)], begin - (m + 1) * m
+        now = stages[begin : begin + (m + 1) * m]
+        _go_back(now, after, m, d[m - 1], n_words, p)
+        _swap(now, m, m, swapped[m - 1])
+        _swap(p, m, n_words, swapped[m - 1])
+    for a in range((n_words + 1) * n_words):
+        p[a] = max(p[a], 0.0)  # (below zero is rounding)
+    return float(total)
+
+
+@jit
+def _heaviest(s: Any, m: int, d: Any) -> int:
+    """The word with the largest D, which goes to d[m - 1]; any with D > 0 will do."""
+    at, most = 0, -np.inf
+    for c in range(m):
+        top, total = -np.inf, 0.0
+        for r in range(1, m + 1):
+            top = max(top, s[r * m + c])
+        for r in range(1, m + 1 if top > -np.inf else 1):
+            total += np.exp(s[r * m + c] - top)
+        into = top + np.log(total) if top > -np.inf else -np.inf
+        if into > most:
+            at, most = c, into
+    d[m - 1] = most
+    return at
+
+
+@jit
+def _swap(s: Any, m: int, width: int, at: int) -> None:
+    """Swap word `at` with the last of m, as head and as child; rows have `width` entries."""
+    for r in range(m + 1):
+        a, b = r * width + at, r * width + m - 1
+        s[a], s[b] = s[b], s[a]
+    for c in range(m):
+        a, b = (at + 1) * width + c, m * width + c
+        s[a], s[b] = s[b], s[a]
+
+
+@jit
+def _eliminate(s: Any, m: int, d: float, following: Any) -> None:
+    """The next stage, without the last word."""
+    k = m - 1
+    for r in range(m):
+        for c in range(k):
+            one, other = s[r * m + c], s[r * m + k] + s[m * m + c] - d
+            high, low = max(one, other), min(one, other)
+            if high > -np.inf:
+                high += np.log1p(np.exp(low - high))
+            following[r * k + c] = high if r != c + 1 else -np.inf  # (no word heads itself)
+
+
+@jit
+def _go_back(s: Any, after: Any, m: int, d: float, width: int, p: Any) -> None:
     """Turn derivatives by log s after a step into those by log s before it."""
-    k, left, s, d = step
-    rows = np.append(0, left)
-    block = np.ix_(rows, left)
-    whole = np.where(np.isneginf(after[block]), np.inf, after[block])  # (then shares are zero)
-    direct = np.exp(s[block] - whole)
-    through = p[block] * np.exp(s[rows, k][:, None] + s[k, left][None, :] - d - whole)
-    p[block] *= direct
-    p[k, left] += through.sum(axis=0)
-    p[rows, k] += through.sum(axis=1)
-    p[left, k] += (1.0 - through.sum()) * np.exp(s[left, k] - d)
+    k, all_through = m - 1, 0.0
+    for c in range(m):
+        p[m * width + c] = 0.0
+    for r in range(m):
+        from_r = 0.0
+        for c in range(k):
+            at, whole = r * width + c, after[r * k + c]
+            if whole == -np.inf:
+                p[at] = 0.0
+                continue
+            through = p[at] * np.exp(s[r * m + k] + s[m * m + c] - d - whole)
+            p[at] *= np.exp(s[r * m + c] - whole)
+            p[m * width + c] += through
+            from_r += through
+        p[r * width + k] = from_r
+        all_through += from_r
+    for r in range(1, m):
+        p[r * width + k] += (1.0 - all_through) * np.exp(s[r * m + k] - d)

@@ -4,18 +4,31 @@ With `enter` as in `segments`, and what follows gathered in the same way (see `g
 
     leave[t, k]     = what follows a segment of label k that ends at t,    leave[T, k] = 0
     belief[b, l, k] = enter[b, k] + segment[b, l - 1, k] + leave[b + l, k]
+
+A boundary at t between labels j and k has done[t, j] + transition[t - 1, j, k] + ahead[t, k]:
+what ends there, and what begins there.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.structures.gathering import gathered
 
-__all__ = ["beliefs"]
+__all__ = ["Room", "beliefs", "marginals_into"]
+
+
+class Room(NamedTuple):
+    """Scratch for a sequence of T positions: see above."""
+
+    enter: np.ndarray  # (T + 1, K)
+    done: np.ndarray  # (T + 1, K)
+    leave: np.ndarray  # (T + 1, K)
+    ahead: np.ndarray  # (T + 1, K)
+    terms: np.ndarray  # (the larger of M and K,): terms that are being gathered
 
 
 @jit
@@ -54,6 +67,34 @@ def _leave(segment: Any, transition: Any, is_sum: bool, leave: Any, ahead: Any, 
             for j in range(n_labels):
                 terms[j] = transition[t - 1, k, j] + ahead[t, j]
             leave[t, k] = gathered(terms[:n_labels], is_sum)
+
+
+@jit
+def marginals_into(
+    segment: Any, transition: Any, room: Room, of_segments: Any, of_boundaries: Any
+) -> float:
+    """Probabilities of all candidate segments and boundaries, in arrays like those of scores.
+
+    Returns the logarithm of the sum. Segments over the end are never chosen.
+    """
+    n_positions, longest, n_labels = segment.shape
+    enter, done, leave, ahead, terms = room
+    total = _enter(segment, transition, True, enter, done, terms)
+    _leave(segment, transition, True, leave, ahead, terms)
+    for b in range(n_positions):
+        for length in range(1, longest + 1):
+            is_inside = b + length <= n_positions
+            for k in range(n_labels):
+                belief = -np.inf
+                if is_inside:
+                    belief = enter[b, k] + segment[b, length - 1, k] + leave[b + length, k]
+                of_segments[b, length - 1, k] = np.exp(belief - total)
+    for t in range(1, n_positions):
+        for j in range(n_labels):
+            for k in range(n_labels):
+                belief = done[t, j] + transition[t - 1, j, k] + ahead[t, k]
+                of_boundaries[t - 1, j, k] = np.exp(belief - total)
+    return float(total)
 
 
 def beliefs(

@@ -19,7 +19,7 @@ from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.structures.gathering import gathered
 from blockwolfe.structures.tree import checked, order_nodes
 
-__all__ = ["Marginals", "beliefs", "marginals"]
+__all__ = ["Marginals", "beliefs", "marginals", "marginals_into", "means_into"]
 
 
 class Marginals(NamedTuple):
@@ -44,9 +44,8 @@ def marginals(unary: Any, pairwise: Any, edges: Any) -> Marginals:
     ([[0.3, 0.7], [0.4, 0.6]], 10.0)
     """
     unary, pairwise, ends, order, up = _ordered(unary, pairwise, edges)
-    room, node, edge = _room(unary), np.zeros(unary.shape), np.zeros(pairwise.shape)
-    log_partition = _beliefs_into(unary, pairwise, ends, order, up, True, room, node)
-    _marginals_into(pairwise, ends, up, room, node, edge)
+    node, edge = np.zeros(unary.shape), np.zeros(pairwise.shape)
+    log_partition = marginals_into(unary, pairwise, ends, order, up, _room(unary), node, edge)
     return Marginals(node, edge, float(log_partition))
 
 
@@ -80,8 +79,8 @@ def _ordered(unary: Any, pairwise: Any, edges: Any) -> tuple[np.ndarray, ...]:
 
 
 def _room(unary: np.ndarray) -> Room:
-    told, rest, heard = (np.zeros(unary.shape) for _ in range(3))
-    return Room(unary.copy(), told, rest, heard, np.zeros(unary.shape[1]))
+    inner, told, rest, heard = (np.zeros(unary.shape) for _ in range(4))
+    return Room(inner, told, rest, heard, np.zeros(unary.shape[1]))
 
 
 class Room(NamedTuple):
@@ -95,11 +94,70 @@ class Room(NamedTuple):
 
 
 @jit
+def marginals_into(
+    unary: Any,
+    pairwise: Any,
+    ends: Any,
+    order: Any,
+    up: Any,
+    room: Any,
+    node: Any,
+    edge: Any,
+) -> float:
+    """Fill `node` (n, K) and `edge` (m, K, K); the logarithm of the sum.
+
+    `order` and `up` are those of `tree.order_nodes`.
+    """
+    log_partition = _beliefs_into(unary, pairwise, ends, order, up, True, room, node)
+    _marginals_into(pairwise, ends, up, room, node, edge)
+    return float(log_partition)
+
+
+def n_scratch(n_nodes: int, n_edges: int, n_labels: int) -> tuple[int, int]:
+    """Integers and floats of scratch that `means_into` needs.
+
+    >>> n_scratch(2, 1, 3)
+    (8, 27)
+    """
+    return 3 * n_nodes + 2 * n_edges, (4 * n_nodes + 1) * n_labels
+
+
+@jit
+def means_into(
+    unary: Any, pairwise: Any, ends: Any, n_labels: int, mean: Any, ints: Any, floats: Any
+) -> float:
+    """Fill `mean` with the marginals of nodes (n * K), then of edges (m * K * K).
+
+    All arrays are flat, as for `tree.maximize_into`; scratch as `n_scratch` says.
+    """
+    n_unary, n_edges = unary.shape[0], ends.shape[0]
+    n_nodes = n_unary // n_labels
+    order, up = ints[:n_nodes], ints[n_nodes : 2 * n_nodes]
+    head, following = ints[2 * n_nodes : 3 * n_nodes], ints[3 * n_nodes : 3 * n_nodes + 2 * n_edges]
+    order_nodes(n_nodes, ends, order, up, head, following)
+    shape = (n_nodes, n_labels)
+    room = Room(
+        floats[:n_unary].reshape(shape),
+        floats[n_unary : 2 * n_unary].reshape(shape),
+        floats[2 * n_unary : 3 * n_unary].reshape(shape),
+        floats[3 * n_unary : 4 * n_unary].reshape(shape),
+        floats[4 * n_unary : 4 * n_unary + n_labels],
+    )
+    tables = pairwise.reshape((n_edges, n_labels, n_labels))
+    node = mean[:n_unary].reshape(shape)
+    edge = mean[n_unary:].reshape((n_edges, n_labels, n_labels))
+    return float(marginals_into(unary.reshape(shape), tables, ends, order, up, room, node, edge))
+
+
+@jit
 def _beliefs_into(
     unary: Any, pairwise: Any, ends: Any, order: Any, up: Any, is_sum: bool, room: Any, node: Any
 ) -> float:
     """Fill `node` with beliefs, of the tree that each node is in; those of all trees together."""
     n_nodes, n_labels = unary.shape
+    for t in range(n_nodes):
+        for k in range(n_labels):
+            room.inner[t, k], room.heard[t, k] = unary[t, k], 0.0
     for at in range(n_nodes - 1, -1, -1):
         t, e = order[at], up[order[at]]
         if e >= 0:
@@ -114,7 +172,7 @@ def _beliefs_into(
         if e >= 0:
             is_row = ends[e, 0] != t
             _pass_on(room.rest[t], pairwise[e], is_row, is_sum, room.running, room.heard[t])
-        else:  # (roots have no parent to hear of, so `heard` is zero)
+        else:  # (roots have no parent to hear of: `heard` stays zero)
             total += gathered(room.inner[t], is_sum)
             child = max(child, at + 1)
         for k in range(n_labels):

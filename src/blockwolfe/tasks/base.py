@@ -15,6 +15,7 @@ __all__ = [
     "CompiledOracle",
     "Corners",
     "Features",
+    "OfferedOracles",
     "Oracles",
     "Task",
     "TaskBlocks",
@@ -94,7 +95,14 @@ class Oracles(NamedTuple):
       of an output that maximises L_i + <theta, z>, how many entries it has, L_i, and how far
       the oracle's own bound lies above what it found (0.0 when it is exact);
     * ``unpack(data, i, code, size, part) -> n``: the parts of an encoded output;
-    * ``marginals`` and ``project``: of the same shape as ``maximize``, or None.
+    * ``marginals(data, i, theta, scale, scratch, part, value) -> (size, loss, log_partition)``,
+      or None: with the probability of y in proportion to exp(scale L_i(y) + <theta, z(y)>), writes
+      parts and their means E[z_p], each part once and none of probability zero; how many
+      there are, E[L_i], and the logarithm of the sum over all y. `scale` is >= 0. Its scratch is
+      that of `TaskBlocks.make_marginal_scratch`;
+    * ``project``: of the same shape as ``maximize``, or None.
+
+    Loops take the first two alone (`in_loops`): what else a task offers costs them nothing.
 
     A code is what is stored of an output: its labels where it is `TaskBlocks.is_coded`, else the
     list of its parts itself, with a value each.
@@ -113,6 +121,29 @@ class Oracles(NamedTuple):
         """
         names = ("maximize", "marginals", "project")
         return tuple(name for name in names if getattr(self, name) is not None)
+
+    def in_loops(self) -> Oracles:
+        """Those that every loop takes.
+
+        >>> Oracles(maximize=max, unpack=list, marginals=sum).in_loops().offered()
+        ('maximize',)
+        """
+        return Oracles(self.maximize, self.unpack)
+
+
+class OfferedOracles:
+    """Names of the oracles in `block_oracles`, of a task as of its class.
+
+    >>> class Best:
+    ...     block_oracles = Oracles(maximize=max, unpack=list)
+    ...     oracles = OfferedOracles()
+    >>> Best.oracles, Best().oracles
+    (('maximize',), ('maximize',))
+    """
+
+    def __get__(self, task: Any, owner: Any = None) -> tuple[str, ...]:
+        offered: tuple[str, ...] = (owner if task is None else task).block_oracles.offered()
+        return offered
 
 
 def oracles_of(task: Any) -> tuple[str, ...]:
@@ -158,6 +189,10 @@ class TaskBlocks:
     corner_size: np.ndarray  # most entries of a code of block i (for Python tasks: seen so far)
     part_size: np.ndarray  # most parts that an output of block i unpacks to (likewise)
     part_count: np.ndarray | None = None  # of block i parts are below this; None: n_parts in all
+    # Most parts that a marginal of block i has; no entries where there is no such oracle.
+    marginal_size: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # Scratch of `oracles.marginals` for one thread: apart, since sums need more room than maxima.
+    make_marginal_scratch: Callable[[], Any] | None = None
     n_codes: int = 0  # where outputs are coded, entries of a code are below this
     truth: Corners  # the true outputs as parts
     true_codes: Codes  # and encoded

@@ -66,6 +66,17 @@ def copy_parts(data: Any, i: int, code: Any, size: int, part: Any) -> int:
     return size
 
 
+@jit
+def list_parts(mean: Any, n_parts: int, part: Any, value: Any) -> int:
+    """Write the parts whose means are not zero, and these; how many there are."""
+    size = 0
+    for p in range(n_parts):
+        if mean[p] != 0.0:
+            part[size], value[size] = p, mean[p]
+            size += 1
+    return size
+
+
 FEATURES = Features(score, peek, sqnorm, add, spread)
 
 

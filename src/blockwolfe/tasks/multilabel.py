@@ -14,7 +14,7 @@ from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.metrics.labels import share_right
-from blockwolfe.structures import cut, subset, tree
+from blockwolfe.structures import choice, cut, subset, tree, tree_marginals
 from blockwolfe.structures.binary_spaces import CutSpace, SubsetSpace
 from blockwolfe.structures.label_spaces import ChoiceSpace, TreeSpace
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
@@ -27,7 +27,9 @@ from blockwolfe.tasks.part_functions import (
     PartData,
     PartScratch,
     augment,
+    augment_by,
     finish,
+    finish_means,
     oracles,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
@@ -69,19 +71,62 @@ def maximize_alone(
 
 
 @jit
+def marginals_alone(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of labels without pairs: each is on or off by itself."""
+    augment_by(data, i, theta, scale, scratch.augmented)
+    mean, both, total = scratch.augmented, scratch.floats[:2], 0.0
+    for label in range(data.columns.n_node_labels):
+        both[0], both[1] = 0.0, mean[label]
+        total += choice.soften(both)
+        mean[label] = both[1]
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
+@jit
+def marginals_tree(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of labels and pairs by sum-product, where pairs form a forest."""
+    augment_by(data, i, theta, scale, scratch.augmented)
+    mean, floats = scratch.augmented, scratch.floats
+    n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
+    n = 2 * n_labels + 4 * n_pairs
+    unary, pairwise, found = floats[: 2 * n_labels], floats[2 * n_labels : n], floats[n : 2 * n]
+    _fill_tables(mean, unary, pairwise)
+    rest = floats[2 * n :]
+    total = tree_marginals.means_into(unary, pairwise, data.ends, 2, found, scratch.ints, rest)
+    for label in range(n_labels):
+        mean[label] = found[2 * label + 1]
+    for e in range(n_pairs):
+        mean[n_labels + e] = found[2 * n_labels + 4 * e + 3]
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
+@jit
+def _fill_tables(scores: Any, unary: Any, pairwise: Any) -> None:
+    """Scores as the general structure wants them: what is off scores zero.
+
+    Other entries of tables stay zero.
+    """
+    n_labels = unary.shape[0] // 2
+    for label in range(n_labels):
+        unary[2 * label], unary[2 * label + 1] = 0.0, scores[label]
+    for e in range(pairwise.shape[0] // 4):
+        pairwise[4 * e + 3] = scores[n_labels + e]
+
+
+@jit
 def maximize_tree(
     data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
 ) -> tuple[int, float, float]:
     """Loss-augmented decoding by max-sum, where pairs form a forest."""
     augment(data, i, theta, scratch.augmented)
     n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
-    # As the general structure wants it: what is off scores zero. Other entries of tables stay zero.
     unary = scratch.floats[: 2 * n_labels]
     pairwise = scratch.floats[2 * n_labels :][: 4 * n_pairs]
-    for label in range(n_labels):
-        unary[2 * label], unary[2 * label + 1] = 0.0, scratch.augmented[label]
-    for e in range(n_pairs):
-        pairwise[4 * e + 3] = scratch.augmented[n_labels + e]
+    _fill_tables(scratch.augmented, unary, pairwise)
     chosen, ints = scratch.ints[:n_labels], scratch.ints[n_labels:]
     floats = scratch.floats[2 * n_labels + 4 * n_pairs :]
     tree.maximize_into(unary, pairwise, data.ends, 2, chosen, ints, floats)
@@ -150,11 +195,18 @@ def _square(rows: Tokens, i: int) -> float:
 
 
 _ORACLES = {
-    "alone": oracles(maximize_alone),
-    "tree": oracles(maximize_tree),
+    "alone": oracles(maximize_alone, marginals_alone),
+    "tree": oracles(maximize_tree, marginals_tree),
     "cut": oracles(maximize_cut),
     "any": oracles(maximize_any),
 }
+
+
+class _ByPairs:
+    """The oracles that fit the pairs; of the class, those of its defaults."""
+
+    def __get__(self, task: Any, owner: Any = None) -> Oracles:
+        return _ORACLES["alone" if task is None else getattr(task, "oracle_", "any")]
 
 
 class Multilabel(HasMarginals, PartTask):
@@ -192,7 +244,7 @@ class Multilabel(HasMarginals, PartTask):
 
     block_features = FEATURES._replace(sqnorm=sqnorm)
     default_c = 1.0
-    oracles = ("maximize",)  # (by whichever oracle fits the pairs)
+    block_oracles = _ByPairs()
     learned = ("classes_", "cost_", "pairs_")
 
     def __init__(
@@ -287,11 +339,6 @@ class Multilabel(HasMarginals, PartTask):
                 f"offered up to {subset.MOST_ITEMS}; use pairs='tree', attractive=True, or "
                 "search='local' for estimates without certificate."
             )
-
-    @property
-    def block_oracles(self) -> Oracles:  # type: ignore[override]  # (as fitted)
-        """What solvers ask."""
-        return _ORACLES[self.oracle_]
 
     @property
     def bounds(self) -> dict[str, tuple[float, None]] | None:
@@ -390,6 +437,11 @@ class Multilabel(HasMarginals, PartTask):
             return n_ints + n_labels, n_floats
         n_ints, n_floats = subset.n_scratch(n_labels)
         return n_ints + n_labels, n_floats
+
+    def _marginal_scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_labels, n_pairs = len(self.classes_), len(self.pairs_)
+        n_ints, n_floats = tree_marginals.n_scratch(n_labels, n_pairs, 2)
+        return n_ints, n_floats + 2 * (2 * n_labels + 4 * n_pairs)
 
     def _structure_options(self) -> Options:
         return Options(is_exact=int(self.exact))

@@ -16,14 +16,22 @@ from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.metrics.labels import unlabelled_attachment_score
-from blockwolfe.structures import spanning_tree
+from blockwolfe.structures import matrix_tree, spanning_tree
 from blockwolfe.structures.checks import integer_pairs
 from blockwolfe.structures.part_spaces import ArcSpace
 from blockwolfe.structures.spanning_tree import ABSENT, OF_ROOT, check_heads
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.losses import Hamming, Loss, as_loss
-from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
+from blockwolfe.tasks.part_functions import (
+    PartData,
+    PartScratch,
+    augment,
+    augment_by,
+    finish,
+    finish_means,
+    oracles,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens
 from blockwolfe.tasks.reading.links import no_nodes
@@ -57,6 +65,29 @@ def maximize(
     return finish(data, i, code, n_words, value)
 
 
+@jit
+def marginals(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of arcs by the matrix-tree theorem."""
+    size = augment_by(data, i, theta, scale, scratch.augmented)
+    n_words, floats = data.size[i, 0], scratch.floats
+    n = n_words * (n_words + 1)
+    p, d = floats[:n], floats[n : n + n_words]
+    stages = floats[n + n_words :]
+    for at in range(n):
+        stages[at], p[at] = -np.inf, 0.0
+    ends, begin = data.ends, data.columns.edge.offset[i]
+    for a in range(size):
+        h, c = ends[begin + a, 0], ends[begin + a, 1]
+        stages[h * n_words + c - 1] = scratch.augmented[a]
+    total = matrix_tree.marginals_into(n_words, stages, d, scratch.ints[:n_words], p)
+    for a in range(size):
+        h, c = ends[begin + a, 0], ends[begin + a, 1]
+        scratch.augmented[a] = p[h * n_words + c - 1]
+    return finish_means(data, i, scale, scratch.augmented, total, part, value)
+
+
 class SpanningTree(HasMarginals, PartTask):
     """Dependency parses: Y has the head of every word 1..n of a sentence, 0 for the root.
 
@@ -78,7 +109,7 @@ class SpanningTree(HasMarginals, PartTask):
     [[2, 3, 0]]
     """
 
-    block_oracles = oracles(maximize)
+    block_oracles = oracles(maximize, marginals)
     learned = ("keys_", "tags_", "reach_")
     vectorizer_: ArcVectorizer | None
 
@@ -183,6 +214,10 @@ class SpanningTree(HasMarginals, PartTask):
     def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
         n = int(given.size[:, 0].max()) + 1
         return 2 * n * n + n + spanning_tree.n_scratch(n - 1), n * n
+
+    def _marginal_scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n = int(given.size[:, 0].max())
+        return n, n * (n + 1) + n + matrix_tree.n_stages(n)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[ArcSpace]:
         """The trees of each sentence, with their scores at w."""

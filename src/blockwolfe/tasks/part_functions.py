@@ -15,7 +15,7 @@ from blockwolfe.features import columns as cols
 from blockwolfe.features.columns import Columns
 from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.tasks.base import Corners, Features, Oracles
-from blockwolfe.tasks.identity_functions import copy_parts
+from blockwolfe.tasks.identity_functions import copy_parts, list_parts
 
 __all__ = [
     "FEATURES",
@@ -24,7 +24,9 @@ __all__ = [
     "PartScratch",
     "answer_all",
     "augment",
+    "augment_by",
     "finish",
+    "finish_means",
     "oracles",
 ]
 
@@ -96,12 +98,18 @@ def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
     array([[5., 1.],
            [1., 0.]])
     """
+    return int(augment_by(data, i, theta, 1.0, augmented))
+
+
+@jit
+def augment_by(data: PartData, i: int, theta: Any, scale: float, augmented: Any) -> int:
+    """As `augment`, with costs times `scale`: what an oracle of marginals begins with."""
     size = cols.n_parts(data.columns, i)
     for p in range(size):
         augmented[p] = theta[p]
     begin = data.cost_start[i]
     for p in range(data.cost_start[i + 1] - begin):
-        augmented[p] += data.cost[begin + p]
+        augmented[p] += scale * data.cost[begin + p]
     if data.forbidden.shape[0] > 0:
         begin = data.forbidden_start[i]
         for p in range(data.forbidden_start[i + 1] - begin):
@@ -129,6 +137,22 @@ def finish(data: PartData, i: int, part: Any, size: int, value: Any) -> tuple[in
         if part[s] < n_costs:
             loss += data.cost[begin + part[s]]
     return size, max(loss, 0.0), 0.0  # (below zero is rounding)
+
+
+@jit
+def finish_means(
+    data: PartData, i: int, scale: float, mean: Any, log_sum: float, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """What an oracle of marginals returns, after it has found the means of all parts.
+
+    `log_sum` is the logarithm of the sum over all outputs, of scores as `augment_by` makes them:
+    without the part of the loss that all outputs have.
+    """
+    begin, loss = data.cost_start[i], data.base[i]
+    for p in range(data.cost_start[i + 1] - begin):
+        loss += mean[p] * data.cost[begin + p]
+    size = list_parts(mean, cols.n_parts(data.columns, i), part, value)
+    return size, max(loss, 0.0), log_sum + scale * data.base[i]
 
 
 @jit
@@ -180,13 +204,15 @@ def answer_all(
 FEATURES = Features(score, peek, sqnorm, add, spread)
 
 
-def oracles(maximize: Any) -> Oracles:
+def oracles(maximize: Any, marginals: Any = None) -> Oracles:
     """Around one structure's jitted oracle, for `block_oracles` of a task on graphs.
 
     ``maximize(data, i, theta, scratch, code, value)`` begins with `augment`, writes the numbers of
     the parts of the best output into `code`, and returns what `finish` does.
+    ``marginals(data, i, theta, scale, scratch, part, value)``, where there is one, begins with
+    `augment_by`, and returns what `finish_means` does.
 
     >>> oracles(augment).offered()
     ('maximize',)
     """
-    return Oracles(maximize, copy_parts)
+    return Oracles(maximize, copy_parts, marginals)

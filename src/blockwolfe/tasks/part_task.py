@@ -18,7 +18,7 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.features.columns import Columns, add_parts, column_norms
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.tasks import part_functions
-from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, Features, OfferedOracles, Oracles, TaskBlocks
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch
 from blockwolfe.tasks.pieces import maximize_signature
@@ -91,6 +91,7 @@ class PartTask(Learned, BaseEstimator):
     default_c = 0.2  # as for sequences
     block_features: Features = part_functions.FEATURES
     block_oracles: Oracles  # `part_functions.oracles(maximize)` of the subclass
+    oracles = OfferedOracles()
     layout_: PartLayout
 
     # -- what subclasses say -------------------------------------------------------------
@@ -148,6 +149,10 @@ class PartTask(Learned, BaseEstimator):
         """How many integers and floats the structure needs as scratch."""
         return 0, 0
 
+    def _marginal_scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        """The same for marginals, where there are any."""
+        return 0, 0
+
     def _structure_options(self) -> Options:
         """What else the structure needs to know."""
         return Options()
@@ -164,11 +169,6 @@ class PartTask(Learned, BaseEstimator):
         """Where each group of weights lies in w, for bounds by group."""
         base = self.layout_.edge_base
         return {"node": slice(0, base), "edge": slice(base, self.layout_.n_weights)}
-
-    @property
-    def oracles(self) -> tuple[str, ...]:
-        """What can be asked of its outputs."""
-        return self.block_oracles.offered()
 
     def _data(self, given: GraphInput, costs: Costs) -> PartData:
         return PartData(
@@ -198,6 +198,25 @@ class PartTask(Learned, BaseEstimator):
             floats=np.zeros(n_floats),
         )
 
+    def _make_marginal_scratch(self, given: GraphInput) -> PartScratch:
+        """For one thread."""
+        n_ints, n_floats = self._marginal_scratch_size(given)
+        return PartScratch(
+            augmented=np.zeros(self._most_parts(given)),
+            buffer=np.zeros(0),
+            ints=np.zeros(n_ints, dtype=np.int64),
+            floats=np.zeros(n_floats),
+        )
+
+    def _marginal_fields(self, given: GraphInput) -> dict[str, Any]:
+        """What `TaskBlocks` says of marginals: nothing, where there are none."""
+        if self.block_oracles.marginals is None:
+            return {}
+        return {
+            "marginal_size": given.n_parts(self.layout_),
+            "make_marginal_scratch": functools.partial(self._make_marginal_scratch, given),
+        }
+
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         given = self._read(X)
@@ -213,6 +232,7 @@ class PartTask(Learned, BaseEstimator):
             corner_size=most,
             part_size=most,
             part_count=given.n_parts(self.layout_),
+            **self._marginal_fields(given),
             truth=truth,
             true_codes=Codes(*truth),
             is_unit=True,

@@ -9,7 +9,7 @@ from numba import typeof, types
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.tasks.base import Features, Oracles, TaskBlocks
 
-__all__ = ["feature_pieces", "maximize_signature", "oracle_pieces"]
+__all__ = ["feature_pieces", "marginals_piece", "maximize_signature", "oracle_pieces"]
 
 _I64, _F64 = types.int64, types.float64
 _VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
@@ -36,13 +36,16 @@ def feature_pieces(made: TaskBlocks) -> Features:
 
 
 def oracle_pieces(made: TaskBlocks) -> Oracles:
-    """The oracles of a task, each fixed to one signature."""
+    """The oracles of a task that loops take, each fixed to one signature."""
     asked = maximize_signature(made.data, made.make_scratch())
     unpacked = _I64(typeof(made.data), _I64, _PARTS, _I64, _PARTS)
-    others = (made.oracles.marginals, made.oracles.project)
     with announced_compilation("the task's oracles"):
-        return Oracles(
-            Piece(made.oracles.maximize, asked),
-            Piece(made.oracles.unpack, unpacked),
-            *(Piece(other, asked) if other is not None else None for other in others),
-        )
+        return Oracles(Piece(made.oracles.maximize, asked), Piece(made.oracles.unpack, unpacked))
+
+
+def marginals_piece(marginals: Any, data: Any, scratch: Any) -> Piece:
+    """`Oracles.marginals` on such data, fixed to one signature."""
+    found = types.Tuple((_I64, _F64, _F64))
+    asked = found(typeof(data), _I64, _VECTOR, _F64, typeof(scratch), _PARTS, _VECTOR)
+    with announced_compilation("the task's marginals"):
+        return Piece(marginals, asked)

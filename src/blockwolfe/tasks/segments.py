@@ -20,11 +20,20 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.data.labels import flatten
 from blockwolfe.errors import InputError
 from blockwolfe.metrics.labels import share_right
-from blockwolfe.structures import segments
+from blockwolfe.structures import segment_beliefs, segments
 from blockwolfe.structures.part_spaces import SegmentSpace
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.how_sure import HasMarginals
-from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
+from blockwolfe.tasks.part_functions import (
+    Options,
+    PartData,
+    PartScratch,
+    augment,
+    augment_by,
+    finish,
+    finish_means,
+    oracles,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens, tokens_of
 from blockwolfe.tasks.reading.labels import encode, find, find_classes
@@ -55,6 +64,31 @@ def maximize(
     return finish(data, i, code, n_parts, value)
 
 
+@jit
+def marginals(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of segments and boundaries, by forward and backward sums."""
+    size = augment_by(data, i, theta, scale, scratch.augmented)
+    longest, n_labels, length = data.options.longest, data.columns.n_node_labels, data.size[i, 0]
+    n_unary = length * longest * n_labels
+    shape, pairs = (length, longest, n_labels), (length - 1, n_labels, n_labels)
+    segment = scratch.augmented[:n_unary].reshape(shape)
+    transition = scratch.augmented[n_unary:size].reshape(pairs)
+    mean, floats = scratch.floats[:size], scratch.floats[size:]
+    each, n = (length + 1, n_labels), (length + 1) * n_labels
+    room = segment_beliefs.Room(
+        floats[:n].reshape(each),
+        floats[n : 2 * n].reshape(each),
+        floats[2 * n : 3 * n].reshape(each),
+        floats[3 * n : 4 * n].reshape(each),
+        floats[4 * n :],
+    )
+    of_segments, of_boundaries = mean[:n_unary].reshape(shape), mean[n_unary:].reshape(pairs)
+    total = segment_beliefs.marginals_into(segment, transition, room, of_segments, of_boundaries)
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
 class Segments(HasMarginals, PartTask):
     """Sequences cut into labelled segments; Y holds lists of (begin, end, label), end exclusive.
 
@@ -79,7 +113,7 @@ class Segments(HasMarginals, PartTask):
     [[(0, 2, 'up'), (2, 3, 'down')]]
     """
 
-    block_oracles = oracles(maximize)
+    block_oracles = oracles(maximize, marginals)
     learned = ("classes_", "longest_")
 
     def __init__(
@@ -276,6 +310,11 @@ class Segments(HasMarginals, PartTask):
     def _scratch_size(self, given: GraphInput) -> tuple[int, int]:
         longest = int(given.size[:, 0].max())
         return 3 * longest, segments.n_scratch(longest, len(self.classes_))
+
+    def _marginal_scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_labels, longest = len(self.classes_), int(given.size[:, 0].max())
+        n_sums = 4 * (longest + 1) * n_labels + max(self.longest_, n_labels)
+        return 0, self._most_parts(given) + n_sums
 
     def _structure_options(self) -> Options:
         return Options(longest=self.longest_)

@@ -14,6 +14,7 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
+from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
@@ -23,7 +24,12 @@ from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.measuring import label_share
 from blockwolfe.tasks.reading.inputs import checked_w
 from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
-from blockwolfe.tasks.sequence_functions import SequenceData, SequenceScratch, decode
+from blockwolfe.tasks.sequence_functions import (
+    MarginalScratch,
+    SequenceData,
+    SequenceScratch,
+    decode,
+)
 
 __all__ = ["SequenceTask"]
 
@@ -66,6 +72,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     exact = True
     default_c = 0.2  # where neither lam nor C is given: measured, see docs/decisions.md
     learned = ("classes_", "cost_")
+    oracles = sequence_functions.ORACLES.offered()
     has_positions = True  # False: an output is one label, not a sequence of them
     _prepared: tuple[Any, Any] = (None, None)
     n_labels: Any
@@ -169,11 +176,6 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Where each group of weights lies in w, for bounds by group."""
         return self.layout_.groups()
 
-    @property
-    def oracles(self) -> tuple[str, ...]:
-        """What can be asked of its outputs."""
-        return sequence_functions.ORACLES.offered()
-
     def compiled(self, X: Any, Y: Any) -> TaskBlocks:
         """The training set for the compiled loop."""
         data = self._data(X, Y)
@@ -189,6 +191,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             corner_size=length,
             part_size=np.diff(truth.start),  # every output has as many parts as the true one
             part_count=length * data.layout.n_labels + data.layout.n_transitions,
+            marginal_size=_marginal_sizes(data.layout, length),
+            make_marginal_scratch=functools.partial(_make_marginal_scratch, data),
             n_codes=data.layout.n_labels,
             truth=truth,
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
@@ -326,6 +330,12 @@ def _part_sizes(layout: Layout, length: np.ndarray) -> np.ndarray:
     return np.asarray(sum(runs, start=length))
 
 
+def _marginal_sizes(layout: Layout, length: np.ndarray) -> np.ndarray:
+    """Labels at all positions, and every run that is not longer than the sequence."""
+    runs = [(length > order) * layout.n_labels ** (order + 1) for order in layout.tables()]
+    return np.asarray(sum(runs, start=length * layout.n_labels))
+
+
 def _n_parts(layout: Layout, tokens: Tokens) -> int:
     """Parts of the longest sequence."""
     return int(np.diff(tokens.offset).max()) * layout.n_labels + layout.n_transitions
@@ -363,6 +373,13 @@ def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
         grid=np.zeros(shape),
         buffer=np.zeros(layout.size if needs_buffer else 0),
     )
+
+
+def _make_marginal_scratch(data: SequenceData) -> MarginalScratch:
+    """For one thread."""
+    longest, layout = int(np.diff(data.tokens.offset).max()), data.layout
+    room = make_room(longest, layout.n_labels, layout.orders, layout.n_transitions)
+    return MarginalScratch(np.zeros((longest, layout.n_labels)), room)
 
 
 def _raise_unequal(length_x: np.ndarray, length_y: np.ndarray) -> None:

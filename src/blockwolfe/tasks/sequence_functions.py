@@ -14,8 +14,9 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, Tokens
-from blockwolfe.structures import chain, choice, higher_chain
+from blockwolfe.structures import chain, chain_marginals, choice, higher_chain
 from blockwolfe.tasks.base import Features, Oracles
+from blockwolfe.tasks.identity_functions import list_parts
 
 # Directions of at most so many parts are measured pair by pair.
 FEW_PARTS = 32
@@ -44,6 +45,13 @@ class SequenceScratch(NamedTuple):
     buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
 
 
+class MarginalScratch(NamedTuple):
+    """What one thread needs for marginals."""
+
+    augmented: np.ndarray  # (longest, K): position scores plus costs
+    room: chain_marginals.Room
+
+
 @jit(fastmath={"contract"})
 def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
     """The scores theta of every position and label, and of every transition."""
@@ -66,6 +74,15 @@ def score_all(data: SequenceData, w: Any, theta: Any) -> None:
         emissions.score_positions(data.tokens, data.layout, i, w, own)
 
 
+@jit
+def forbid(allowed: Any, unary: Any) -> None:
+    """Set the scores of labels that are not allowed; no rows of `allowed` allow all."""
+    for t in range(allowed.shape[0]):
+        for k in range(unary.shape[1]):
+            if not allowed[t, k]:
+                unary[t, k] = chain.FORBIDDEN
+
+
 @jit(inline="always")  # else compiled, and optimised, once more for each caller
 def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
     """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all.
@@ -73,10 +90,7 @@ def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path
     Transition scores are those of `theta`, the scores of all parts.
     """
     n_positions, n_labels = unary.shape
-    for t in range(allowed.shape[0]):
-        for k in range(n_labels):
-            if not allowed[t, k]:
-                unary[t, k] = chain.FORBIDDEN
+    forbid(allowed, unary)
     n_unary = n_positions * n_labels
     if layout.orders > 1:
         tables = theta[n_unary : n_unary + layout.size - layout.transition]
@@ -90,17 +104,12 @@ def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path
 
 
 @jit
-def maximize(
-    data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
-) -> tuple[int, float, float]:
-    """Loss-augmented decoding; the code is the label sequence, `value` is left alone."""
-    begin = data.tokens.offset[i]
-    n_positions = data.tokens.offset[i + 1] - begin
-    n_labels = data.layout.n_labels
-    scale = data.scale[i]
-    labels, cost, augmented, path = data.labels, data.cost, scratch.augmented, scratch.path
+def augment(data: SequenceData, i: int, theta: Any, scale: float, augmented: Any) -> None:
+    """Position scores plus `scale` times costs."""
+    begin, n_labels = data.tokens.offset[i], data.layout.n_labels
+    labels, cost = data.labels, data.cost
     is_column = cost.shape[1] == 1  # the cost of any miss
-    for t in range(n_positions):
+    for t in range(data.tokens.offset[i + 1] - begin):
         y = labels[begin + t]
         scores = theta[t * n_labels : (t + 1) * n_labels]
         if is_column:
@@ -111,6 +120,19 @@ def maximize(
         else:
             for k in range(n_labels):
                 augmented[t, k] = scores[k] + scale * cost[y, k]
+
+
+@jit
+def maximize(
+    data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """Loss-augmented decoding; the code is the label sequence, `value` is left alone."""
+    begin = data.tokens.offset[i]
+    n_positions = data.tokens.offset[i + 1] - begin
+    scale = data.scale[i]
+    labels, cost, augmented, path = data.labels, data.cost, scratch.augmented, scratch.path
+    is_column = cost.shape[1] == 1  # the cost of any miss
+    augment(data, i, theta, scale, augmented)
     allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
     decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, path)
     loss = 0.0
@@ -122,6 +144,44 @@ def maximize(
             loss += cost[y, 0]
         code[t] = k
     return n_positions, scale * loss, 0.0
+
+
+@jit
+def marginals(
+    data: SequenceData,
+    i: int,
+    theta: Any,
+    scale: float,
+    scratch: MarginalScratch,
+    part: Any,
+    value: Any,
+) -> tuple[int, float, float]:
+    """Means of labels and transitions, by forward and backward sums."""
+    begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
+    n_labels, orders = data.layout.n_labels, data.layout.orders
+    augment(data, i, theta, scale * data.scale[i], scratch.augmented)
+    unary = scratch.augmented[: end - begin]
+    forbid(data.allowed[begin:end], unary)
+    n_unary = (end - begin) * n_labels
+    n_parts = n_unary + (data.layout.size - data.layout.transition if orders else 0)
+    room = scratch.room
+    total = chain_marginals.marginals_into(unary, theta[n_unary:n_parts], orders, room)
+    loss = data.scale[i] * _mean_cost(data.cost, data.labels[begin:end], room.mean, n_labels)
+    return list_parts(room.mean, n_parts, part, value), loss, total
+
+
+@jit
+def _mean_cost(cost: Any, labels: Any, mean: Any, n_labels: int) -> float:
+    """Expected costs, added up over positions."""
+    total, is_column = 0.0, cost.shape[1] == 1
+    for t in range(labels.shape[0]):
+        y = labels[t]
+        for k in range(n_labels):
+            if not is_column:
+                total += mean[t * n_labels + k] * cost[y, k]
+            elif k != y:
+                total += mean[t * n_labels + k] * cost[y, 0]
+    return total
 
 
 @jit
@@ -265,4 +325,4 @@ def spread(data: SequenceData, i: int, moved: Any, image: Any, index: Any, value
 
 
 FEATURES = Features(score, peek, sqnorm, add, spread)
-ORACLES = Oracles(maximize, unpack)
+ORACLES = Oracles(maximize, unpack, marginals)

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.structures import tree
+from blockwolfe.structures import tree, tree_marginals
 from blockwolfe.structures.label_spaces import TreeSpace
 from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.labelling import LabellingTask
-from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles
+from blockwolfe.tasks.part_functions import (
+    PartData,
+    PartScratch,
+    augment,
+    augment_by,
+    finish,
+    finish_means,
+    oracles,
+)
 from blockwolfe.tasks.part_task import GraphInput
 from blockwolfe.tasks.reading.labels import known_codes
 
@@ -38,6 +46,21 @@ def maximize(
     return finish(data, i, code, n_nodes + ends.shape[0], value)
 
 
+@jit
+def marginals(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of labels and pairs of labels by sum-product."""
+    size = augment_by(data, i, theta, scale, scratch.augmented)
+    n_unary = data.size[i, 0] * data.columns.n_node_labels
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    unary, pairwise = scratch.augmented[:n_unary], scratch.augmented[n_unary:size]
+    mean, floats = scratch.floats[:size], scratch.floats[size:]
+    n_labels, ints = data.columns.n_node_labels, scratch.ints
+    total = tree_marginals.means_into(unary, pairwise, ends, n_labels, mean, ints, floats)
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
 class Tree(HasMarginals, LabellingTask):
     """Labels on trees or forests: X is a list of `Graph`, Y a list of label arrays, one per node.
 
@@ -59,7 +82,7 @@ class Tree(HasMarginals, LabellingTask):
     [['a', 'b', 'b'], ['b']]
     """
 
-    block_oracles = oracles(maximize)
+    block_oracles = oracles(maximize, marginals)
 
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         tree.check_forest(n_nodes, ends, f"X[{i}].edges")
@@ -69,6 +92,12 @@ class Tree(HasMarginals, LabellingTask):
         n_edges = int(np.diff(given.edge.offset).max())
         n_ints, n_floats = tree.n_scratch(n_nodes, n_edges, len(self.classes_))
         return n_ints + n_nodes, n_floats
+
+    def _marginal_scratch_size(self, given: GraphInput) -> tuple[int, int]:
+        n_nodes = int(given.size[:, 0].max())
+        n_edges = int(np.diff(given.edge.offset).max())
+        n_ints, n_floats = tree_marginals.n_scratch(n_nodes, n_edges, len(self.classes_))
+        return n_ints, n_floats + self._most_parts(given)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[TreeSpace]:
         """The labellings of each tree, with their scores at w."""

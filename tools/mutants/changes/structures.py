@@ -206,8 +206,8 @@ MUTANTS = [
     ),
     Mutant(
         "structures/matrix_tree.py",
-        "block[np.arange(1, len(rows)), np.arange(len(left))] = -np.inf",
-        "pass",
+        "following[r * k + c] = high if r != c + 1 else -np.inf",
+        "following[r * k + c] = high",
         "cycles are counted among the trees",
         f"{FOLDER}/test_spanning_tree.py",
     ),

@@ -1,0 +1,350 @@
+"""Means under Gibbs distributions, against sums over all outputs and against derivatives."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import logsumexp
+
+import blockwolfe as bw
+from blockwolfe.problem.blocks import make_blocks
+from blockwolfe.problem.expectation import MarginalWork, expectation, expectations
+from blockwolfe.problem.state import rebuild_v
+from blockwolfe.tasks import part_functions, tree
+from blockwolfe.tasks.base import oracles_of
+from blockwolfe.tasks.registry import known_tasks, task_named
+from zoo import PROBLEMS, SHARE, chain_data, masked_chain_data, multiclass_data, tree_data
+
+HAVE = {"Chain", "Multiclass", "Multilabel", "Segments", "SpanningTree", "Tree"}
+MOST_OUTPUTS = 500  # of blocks that are enumerated
+
+
+def label_sets(pairs, **options):
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(6, 2)), rng.integers(2, size=(6, 4))
+    return bw.Problem(bw.tasks.Multilabel(pairs, **options), X, Y)
+
+
+def segments(**options):
+    rng = np.random.default_rng(3)
+    X = [rng.normal(size=(n, 2)) for n in (1, 2, 4, 5)]
+    Y = [
+        [(0, 1, "a")],
+        [(0, 2, "b")],
+        [(0, 2, "a"), (2, 3, "b"), (3, 4, "a")],
+        [(0, 1, "b"), (1, 3, "b"), (3, 5, "a")],
+    ]
+    return bw.Problem(bw.tasks.Segments(3, **options), X, Y)
+
+
+def parses(share=1.0):
+    """Candidate arcs: all, or some beside those of the true tree."""
+    rng = np.random.default_rng(4)
+    X, Y = [], []
+    for n in (1, 2, 3, 4, 4):
+        every = [(h, c) for c in range(1, n + 1) for h in range(n + 1) if h != c]
+        heads = np.arange(n)  # (a path from the root)
+        kept = [(h, c) for h, c in every if heads[c - 1] == h or rng.random() < share]
+        X.append(bw.tasks.Arcs(rng.normal(size=(len(kept), 3)), np.array(kept), n))
+        Y.append(heads)
+    return bw.Problem(bw.tasks.SpanningTree(), X, Y)
+
+
+def masked_trees():
+    X, Y = tree_data()
+    rng = np.random.default_rng(5)
+    masks = [(rng.random((len(y), 3)) < 0.6) | np.eye(3, dtype=bool)[y] for y in Y]
+    X = [replace(x, allowed=mask) for x, mask in zip(X, masks, strict=True)]
+    return bw.Problem(bw.tasks.Tree(3), X, Y)
+
+
+ALL = {
+    **{
+        name: PROBLEMS[name]
+        for name in PROBLEMS
+        if name.startswith(("multiclass", "chain", "tree")) and not name.endswith("python")
+    },
+    "chain-third-order": lambda: bw.Problem(
+        bw.tasks.Chain(2, order=3, transition=[1, 3]), *chain_data(n=5, n_labels=2)
+    ),
+    "chain-pairs-left-out": lambda: bw.Problem(
+        bw.tasks.Chain(3, order=2, transition=[2], task_loss=SHARE), *masked_chain_data()
+    ),
+    "chain-costs": lambda: bw.Problem(
+        bw.tasks.Chain(3, task_loss=[[0, 1, 2], [3, 0, 1], [1, 1, 0]]), *chain_data()
+    ),
+    "chain-one-label": lambda: bw.Problem(bw.tasks.Chain(1), *chain_data(n_labels=1)),
+    "multiclass-weights": lambda: bw.Problem(
+        bw.tasks.Multiclass(task_loss=bw.tasks.ZeroOne(class_weight={0: 3.0})), *multiclass_data()
+    ),
+    "tree-masked": masked_trees,
+    "segments": segments,
+    "segments-share": lambda: segments(normalize=True),
+    "parses": parses,
+    "parses-pruned": lambda: parses(0.4),
+    "sets-independent": lambda: label_sets("independent"),
+    "sets-tree": lambda: label_sets("tree", task_loss=[[0, 1], [3, 0]]),
+}
+_made: dict = {}
+
+
+@pytest.fixture(params=ALL)
+def problem(request):
+    if request.param not in _made:
+        _made[request.param] = ALL[request.param]()
+    return _made[request.param]
+
+
+def of(name):
+    if name not in _made:
+        _made[name] = ALL[name]()
+    return _made[name]
+
+
+def outputs_of(problem, i):
+    """Corners (outputs x parts) and losses of every output of block i; None where too many."""
+    blocks, task, x = problem.blocks, problem.task, problem.X[i]
+    listed = []
+    for y in task.outputs(x):
+        listed.append(y)
+        if len(listed) > MOST_OUTPUTS:
+            return None
+    n = len(listed)
+    X = sp.vstack([problem.X[[i]]] * n, format="csr") if sp.issparse(problem.X) else [x] * n
+    truth = task.compiled(X, listed).truth
+    corners = np.zeros((n, blocks.n_parts))
+    np.add.at(corners, (np.repeat(np.arange(n), np.diff(truth.start)), truth.part), truth.value)
+    return corners, np.array([task.loss(problem.Y[i], y) for y in listed])
+
+
+def some_blocks(problem):
+    for i in range(len(problem)):
+        found = outputs_of(problem, i)
+        if found is not None:
+            yield i, *found
+
+
+def dense(blocks, found):
+    assert len(np.unique(found.part)) == len(found.part)
+    mean = np.zeros(blocks.n_parts)
+    mean[found.part] = found.mean
+    return mean
+
+
+def scores(blocks, i, rng, size=1.0):
+    """Random scores of the parts of a block, and rubbish beyond them."""
+    theta = rng.normal(size=blocks.n_parts) * size
+    theta[blocks.parts_of[i] :] = 1e300
+    return theta
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 40.0, 1e4])
+@pytest.mark.parametrize("scale", [0.0, 0.7, 30.0])
+def test_means_are_sums_over_all_outputs(problem, scale, size):
+    blocks, rng = problem.blocks, np.random.default_rng(0)
+    for i, corners, losses in some_blocks(problem):
+        theta = scores(blocks, i, rng, size)
+        found = expectation(blocks, i, theta, scale)
+        theta[blocks.parts_of[i] :] = 0.0
+        total = scale * losses + corners @ theta
+        p = np.exp(total - logsumexp(total))
+        # what rounding makes of sums of terms of this size
+        noise = 1e-13 * max(1.0, np.abs(total).max())
+        np.testing.assert_allclose(dense(blocks, found), p @ corners, rtol=0, atol=noise)
+        assert found.loss == pytest.approx(p @ losses, rel=0, abs=noise * losses.max(initial=1))
+        assert found.log_partition == pytest.approx(logsumexp(total), rel=1e-12, abs=1e-12)
+        assert len(found.part) <= blocks.marginal_size[i]
+
+
+def test_the_log_partition_has_means_as_its_derivatives(problem):
+    blocks, rng, step = problem.blocks, np.random.default_rng(1), 1e-4
+    for i in range(0, len(blocks), 2):
+        theta, scale = scores(blocks, i, rng), 0.8
+        found = expectation(blocks, i, theta, scale)
+        direction = np.where(np.arange(blocks.n_parts) < blocks.parts_of[i], 1.0, 0.0)
+        direction *= rng.normal(size=blocks.n_parts)
+
+        ahead, back = (expectation(blocks, i, theta + s * direction, scale) for s in (step, -step))
+        slope = (ahead.log_partition - back.log_partition) / (2 * step)
+        size = 1e-7 * (1.0 + np.abs(direction[found.part]).sum())
+        assert found.mean @ direction[found.part] == pytest.approx(slope, abs=size)
+        ahead, back = (expectation(blocks, i, theta, scale + s) for s in (step, -step))
+        slope = (ahead.log_partition - back.log_partition) / (2 * step)
+        assert found.loss == pytest.approx(slope, abs=1e-6)
+
+
+def maximum(blocks, i, theta):
+    """Parts and loss of the oracle's answer."""
+    work, scratch = blocks.own()
+    size, loss, _ = blocks.oracles.maximize(blocks.data, i, theta, scratch, work.code, work.value)
+    n = blocks.oracles.unpack(blocks.data, i, work.code, size, work.part)
+    corner = np.zeros(blocks.n_parts)
+    np.add.at(corner, work.part[:n], 1.0)
+    return corner, loss
+
+
+@pytest.mark.parametrize("cold", [1e4, 1e7])
+def test_in_the_cold_they_are_the_maximum(problem, cold):
+    """With all scores and losses multiplied; where the best output is far ahead of all others."""
+    blocks, rng, n_tried = problem.blocks, np.random.default_rng(2), 0
+    for i, corners, losses in some_blocks(problem):
+        theta = scores(blocks, i, rng)
+        theta[blocks.parts_of[i] :] = 0.0
+        totals = np.sort(losses + corners @ theta)
+        if len(totals) > 1 and cold * (totals[-1] - totals[-2]) < 60.0:
+            continue
+        n_tried += 1
+        found, (corner, loss) = (
+            expectation(blocks, i, cold * theta, cold),
+            maximum(blocks, i, theta),
+        )
+        np.testing.assert_allclose(dense(blocks, found), corner, rtol=0, atol=1e-8)
+        assert found.loss == pytest.approx(loss, abs=1e-8)
+        assert found.log_partition / cold == pytest.approx(totals[-1], rel=1e-9)
+    assert n_tried > 0
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 1e4])
+def test_long_sequences_stay_finite_and_sum_to_one(size):
+    blocks, rng = of("chain-long").blocks, np.random.default_rng(3)
+    i = int(np.argmax(blocks.parts_of))
+    found = expectation(blocks, i, scores(blocks, i, rng, size), 1.0)
+    mean, n_positions = dense(blocks, found), 60
+    assert np.isfinite([*mean, found.loss, found.log_partition]).all()
+    label, runs = mean[: 3 * n_positions].reshape(-1, 3), mean[3 * n_positions :][:9]
+    np.testing.assert_allclose(label.sum(axis=1), 1.0, atol=1e-8)
+    # transitions out of a label, and into it, are its occurrences
+    np.testing.assert_allclose(runs.reshape(3, 3).sum(axis=1), label[:-1].sum(axis=0), atol=1e-7)
+    np.testing.assert_allclose(runs.reshape(3, 3).sum(axis=0), label[1:].sum(axis=0), atol=1e-7)
+
+
+def test_wide_transitions_agree_with_narrow_ones_where_both_work():
+    """What is done in logarithms: shifting one table's entry out of reach changes nothing else."""
+    blocks, rng = of("chain-dense").blocks, np.random.default_rng(4)
+    i = int(np.argmax(blocks.parts_of))
+    theta = scores(blocks, i, rng)
+    last = blocks.parts_of[i] - 1
+    near, far = theta.copy(), theta.copy()
+    near[last], far[last] = -150.0, -1500.0
+    one, other = expectation(blocks, i, near, 0.5), expectation(blocks, i, far, 0.5)
+    np.testing.assert_allclose(dense(blocks, one), dense(blocks, other), rtol=0, atol=1e-13)
+    assert one.log_partition == pytest.approx(other.log_partition, rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.5])
+def test_all_blocks_at_once_are_the_blocks_one_by_one(problem, scale):
+    blocks, rng = problem.blocks, np.random.default_rng(5)
+    w = rng.normal(size=blocks.n_features)
+    own = (MarginalWork.of(blocks), blocks.marginal_scratch())
+    order = rng.permutation(len(blocks))[: max(1, len(blocks) // 2)]
+    for asked in (np.arange(len(blocks)), order):
+        found = expectations(blocks, w, scale, order=asked, own=own)
+        assert not own[0].mean.any()
+        for s, i in enumerate(asked):
+            theta = np.zeros(blocks.n_parts)
+            blocks.features.score(blocks.data, i, w, theta)
+            alone = expectation(blocks, i, theta, scale)
+            here = slice(found.start[s], found.start[s] + found.length[s])
+            mean = np.zeros(blocks.n_parts)
+            mean[found.part[here]] = found.mean[here]
+            np.testing.assert_array_equal(mean, dense(blocks, alone))
+            assert (found.loss[s], found.log_partition[s]) == (alone.loss, alone.log_partition)
+            true_parts = blocks.truth.part[blocks.truth.start[i] : blocks.truth.start[i + 1]]
+            np.testing.assert_array_equal(found.part[here][: len(true_parts)], true_parts)
+            assert len(np.unique(found.part[here])) == found.length[s]
+
+
+def test_they_are_a_dual_point_whose_bound_is_below_the_primal(problem):
+    """At the means for w / mu, weak duality holds, and smoothing costs at most mu log(outputs)."""
+    blocks, lam, mu = problem.blocks, 0.5, 0.3
+    w = np.random.default_rng(6).normal(size=blocks.n_features)
+    found = expectations(blocks, w / mu, 1.0 / mu)
+    store = found.store(blocks.weight)
+    v = rebuild_v(blocks, store)
+    dual = store.ell.sum() - v @ v / (2 * lam)
+    assert dual <= problem.primal(w, lam) + 1e-9
+    assert dual <= problem.primal(v / lam, lam) + 1e-9
+    for i, corners, losses in some_blocks(problem):
+        theta = np.zeros(blocks.n_parts)
+        blocks.features.score(blocks.data, i, w, theta)
+        theta[blocks.parts_of[i] :] = 0.0
+        most = (losses + corners @ theta).max()
+        assert -1e-9 <= mu * found.log_partition[i] - most <= mu * np.log(len(losses)) + 1e-9
+
+
+def test_tasks_say_whether_they_have_it():
+    assert {name for name in known_tasks() if "marginals" in oracles_of(task_named(name))} == HAVE
+    assert oracles_of(label_sets("full").task) == ("maximize",)
+    assert oracles_of(label_sets("tree").task) == ("maximize", "marginals")
+    slack = bw.tasks.SlackRescaling(bw.tasks.Multiclass())
+    assert oracles_of(slack) == ("maximize",)
+
+
+def test_every_problem_here_says_so(problem):
+    assert oracles_of(problem.task) == problem.blocks.uncompiled.offered()
+    assert "marginals" in oracles_of(problem.task)
+    assert problem.blocks.oracles.marginals is None  # (loops are the same with and without it)
+    assert len(problem.blocks.first(1).marginal_size) == 1
+
+
+@dataclass(frozen=True)
+class Smoothing(bw.Method):
+    name: ClassVar[str] = "smoothing"
+    needs: ClassVar[tuple[str, ...]] = ("maximize", "marginals")
+
+    def start(self, setup):
+        raise AssertionError("it is refused before")
+
+
+@pytest.mark.parametrize("name", ["matching", "toy-jitted", "chain-python"])
+def test_others_have_none_and_the_error_names_those_that_have(name):
+    problem = PROBLEMS[name]()
+    assert len(problem.blocks.marginal_size) == 0
+    with pytest.raises(bw.OptionError, match="has no oracle 'marginals'"):
+        expectations(problem.blocks, np.zeros(problem.n_features))
+    with pytest.raises(bw.OptionError, match="tasks that have it: Chain, Multiclass, Multilabel"):
+        bw.solve(problem, 0.1, Smoothing(), max_passes=1)
+
+
+class Without:
+    """A task without the oracle that it wraps."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def compiled(self, X, Y):
+        made = self.task.compiled(X, Y)
+        none = np.zeros(0, dtype=np.int64)
+        oracles = made.oracles.in_loops()
+        return replace(made, oracles=oracles, marginal_size=none, make_marginal_scratch=None)
+
+
+Without.__module__ = "blockwolfe.tasks"
+
+
+def test_a_problem_is_the_same_with_and_without_it(problem):
+    blocks = problem.blocks
+    other = make_blocks(Without(problem.task), problem.X, problem.Y, blocks.weight)
+    assert other.fingerprint == blocks.fingerprint
+    assert other.kind == blocks.kind
+
+
+def test_an_own_oracle_of_marginals_is_part_of_the_problem():
+    from numba import njit
+
+    @njit
+    def halved(data, i, theta, scale, scratch, part, value):
+        size, loss, total = tree.marginals(data, i, theta, scale, scratch, part, value)
+        return size, loss / 2, total
+
+    class Halved(bw.tasks.Tree):
+        block_oracles = part_functions.oracles(tree.maximize, halved)
+
+    X, Y = tree_data(n=3)
+    blocks = [bw.Problem(task(3), X, Y).blocks for task in (Halved, bw.tasks.Tree)]
+    assert blocks[0].fingerprint != blocks[1].fingerprint
+    w = np.zeros(blocks[0].n_features)
+    half, whole = (expectations(given, w).loss for given in blocks)
+    np.testing.assert_allclose(half, whole / 2)
