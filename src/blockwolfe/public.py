@@ -39,6 +39,7 @@ from blockwolfe.methods.bcfw.steps import (
     Pairwise,
     Step,
 )
+from blockwolfe.methods.exponentiated.online import OnlineEG
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
@@ -114,6 +115,7 @@ __all__ = [
     "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
+    "OnlineEG",
     "OptionError",
     "OracleError",
     "Pairwise",

@@ -182,7 +182,7 @@ def test_the_perceptron_separates_what_can_be_separated():
 
 @pytest.mark.parametrize("kind", [bw.StochasticSubgradient, bw.Perceptron])
 def test_sampling_by_gaps_is_refused(kind):
-    with pytest.raises(bw.OptionError, match=r"sampling=GapSampling.* has no dual point.*Uniform"):
+    with pytest.raises(bw.OptionError, match=r"sampling=GapSampling.* do not tell; use Uniform"):
         kind(sampling=bw.GapSampling())
     with pytest.raises(bw.OptionError, match="is not known"):
         as_method(f"{kind.name}+gap")
@@ -227,12 +227,12 @@ def test_a_pass_that_is_left_is_gone_on_with(name):
     whole, parted = (engine_of(problem, as_method("ssg"), LAM) for _ in range(2))
     whole.advance(len(problem), lambda: True)
     answers = iter([True, False, False, True, True])
-    parted._pace.until = lambda begin, end: min(begin + 3, end)
+    parted.passes._pace.until = lambda begin, end: min(begin + 3, end)
     while parted.counts.visits < len(problem):
         parted.advance(len(problem), lambda: next(answers, True))
     np.testing.assert_array_equal(parted.w, whole.w)
     np.testing.assert_array_equal(parted.certified_w, whole.certified_w)
-    assert not parted.is_open
+    assert not parted.passes.is_open
 
 
 @pytest.mark.parametrize("block", [-1, 10**6])

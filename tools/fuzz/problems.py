@@ -122,7 +122,7 @@ class _Case:
         before = bw.solve(self.problem, other, first, **self._settings(30))
         self.checks.result(before, other, self.tol)
         second = self._method()
-        start = before.last_state if second.has_dual else None
+        start = before.last_state if second.has_dual and second.takes_start else None
         after = bw.solve(self.problem, self.lam, second, start=start, **self._settings())
         self.checks.result(after, self.lam, self.tol)
 
@@ -131,7 +131,7 @@ class _Case:
         method, settings = self._method(), self._settings(20)
         before = bw.solve(self.problem, self.lam, method, **settings)
         self.checks.result(before, self.lam, self.tol)
-        if before.last_state is None:
+        if before.last_state is None or not method.takes_start:
             return
         after = bw.solve(self.problem, self.lam, method, start=before.last_state, **settings)
         self.checks.result(after, self.lam, self.tol)

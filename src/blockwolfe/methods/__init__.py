@@ -3,6 +3,7 @@
 # A method is known once its file is loaded.
 from blockwolfe.methods import auto, frank_wolfe
 from blockwolfe.methods.bcfw import settings
+from blockwolfe.methods.exponentiated import online
 from blockwolfe.methods.subgradient import batch, perceptron, stochastic
 
-__all__ = ["auto", "batch", "frank_wolfe", "perceptron", "settings", "stochastic"]
+__all__ = ["auto", "batch", "frank_wolfe", "online", "perceptron", "settings", "stochastic"]

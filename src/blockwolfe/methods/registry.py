@@ -79,7 +79,7 @@ def words_of(method: type[Method]) -> Iterator[tuple[str, dict[str, Any]]]:
     options = {option.name for option in fields(method)}  # type: ignore[arg-type]
     for family, table in _REGISTERED.items():
         for name, choice in table.items() if family in options else ():
-            if method.has_dual or not getattr(choice, "needs_gaps", False):
+            if method.sees_gaps or not getattr(choice, "needs_gaps", False):
                 yield name, {family: choice()}
     yield from method.switches.items()
 

@@ -1,4 +1,4 @@
-"""Visits, one block after another, with the sums that they add to: chunks, orders, checkpoints."""
+"""Visits, one block after another, with the sums that they add to."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
-from blockwolfe.base.schema import Reader
 from blockwolfe.dual.work import make_work
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.methods.passes import Passes
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.subgradient.visits import Counted, Pull, Sums, add_visits
 from blockwolfe.problem.certificate import broken_oracle
-from blockwolfe.problem.pace import Pace
 
 __all__ = ["VisitEngine"]
 
@@ -24,18 +23,14 @@ __all__ = ["VisitEngine"]
 class VisitEngine(PrimalEngine):
     """One pass of visits after another; a subclass says how w follows from their sums."""
 
-    kept = ("total", "late", "done", "is_open", "n_drawn")
+    kept = ("total", "late")
 
     def __init__(self, method: Method, setup: Setup, sampling: Sampling, pull: Pull) -> None:
         super().__init__(method, setup)
         blocks = self.blocks
-        self.sampling, self.pull = sampling, pull
+        self.passes, self.pull = Passes(self.n_blocks, sampling, self.rng), pull
         self.total = self.w.copy()
         self.late = np.zeros(blocks.n_features if method.is_averaged else 0)
-        self.order = np.zeros(0, dtype=np.int64)  # of the pass at work
-        self.done, self.is_open = 0, False  # how much of it, and whether there is one
-        self.n_drawn = 0  # visits of all passes so far
-        self._pace = Pace()
         work = make_work(blocks)
         work = work if blocks.is_coded else work._replace(part=work.code)
         self._work = work._replace(theta=np.zeros(blocks.n_parts))
@@ -70,48 +65,32 @@ class VisitEngine(PrimalEngine):
     # -- visits --------------------------------------------------------------------------------
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
-        """Visit the blocks that the sampling rule asks for, in slices."""
-        if not self.is_open:
-            with uninterrupted():
-                self._begin_pass(min(max_visits, self.n_blocks))
+        """Visit the blocks that the sampling rule asks for."""
         try:
-            while self.done < len(self.order) and may_go_on():
-                self._visit(self._pace.until(self.done, len(self.order)))
-                self._pace.note(self.done)
+            self.passes.run(max_visits, may_go_on, self._visit)
         finally:  # (once for many visits: it is as long as w)
             self.w = self.last_w()
-        self.is_open = self.done < len(self.order)
-
-    def _begin_pass(self, n_visits: int) -> None:
-        drawn = self.sampling.draws(np.full(self.n_blocks, np.inf), self.n_drawn, self.rng)
-        order = drawn.block[:n_visits]
-        self.order, self.done, self.is_open = order, 0, True
-        self.n_drawn += len(order)
 
     def _visit(self, until: int) -> None:
-        blocks, begin, sums = self.blocks, self.done, Sums(self.total, self.late)
-        which = (self.order, (begin, until), self.counts.visits)
+        blocks, passes, sums = self.blocks, self.passes, Sums(self.total, self.late)
+        begin, which = passes.done, (passes.order, (passes.done, until), self.counts.visits)
         of_blocks = (self._counted, blocks.seam, blocks.is_unit, blocks.data, self._own[1])
         with uninterrupted():  # (what was visited is counted)
             args = (*which, self.pull, *of_blocks, sums, self._work)
-            end = int(call(add_visits, blocks.kind, *args))
+            passes.done = end = int(call(add_visits, blocks.kind, *args))
             n_made = end - begin
             self.count(visits=n_made, oracle_calls=n_made, steps=n_made)
-            self.done = end
         if end < until:
-            i = int(self.order[end])
+            i = int(passes.order[end])
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
     # -- checkpoints ---------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
-        """And the order of the pass at work."""
-        return super().to_save() | {"order": self.order}
+        """And the pass at work."""
+        return super().to_save() | self.passes.to_save()
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        read = Reader(saved)
-        self.order = read.array("order", np.int64, (None,), least=0, most=self.n_blocks - 1)
-        self.done = read.integer("kept.done", most=len(self.order))
-        self.n_drawn = read.integer("kept.n_drawn")
+        self.passes.restore(saved)

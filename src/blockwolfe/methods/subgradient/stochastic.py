@@ -12,7 +12,7 @@ from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
 from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.engine import VisitEngine
-from blockwolfe.methods.subgradient.options import check_orders
+from blockwolfe.methods.orders import check_orders
 from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
 
 __all__ = ["StochasticSubgradient"]
@@ -44,6 +44,7 @@ class StochasticSubgradient(Method):
 
     name: ClassVar[str] = "ssg"
     has_dual: ClassVar[bool] = False
+    sees_gaps: ClassVar[bool] = False
     switches: ClassVar[dict[str, dict[str, Any]]] = {"last": {"averaging": False}}
 
     averaging: bool = True

@@ -1,0 +1,1 @@
+"""Methods on Gibbs distributions over outputs: exponentiated gradient steps."""

@@ -1,0 +1,173 @@
+"""Online exponentiated gradient (Collins and others, 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blockwolfe.base.checks import check_integer, check_positive
+from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.memory import check_memory
+from blockwolfe.base.ragged import starts
+from blockwolfe.base.schema import Reader
+from blockwolfe.base.seeds import plain_state, restore_state
+from blockwolfe.dual.growth import roomier_means
+from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
+from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.methods.exponentiated.visits import Gibbs, GibbsWork, visit_gibbs
+from blockwolfe.methods.passes import Passes
+from blockwolfe.methods.registry import register
+from blockwolfe.methods.orders import check_orders
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.certificate import Certificate
+
+__all__ = ["OnlineEG"]
+
+BYTES = 8
+
+
+@register
+@dataclass(frozen=True)
+class OnlineEG(Method):
+    """Online exponentiated gradient: dual weights that are Gibbs distributions, block by block.
+
+    It needs the expectation oracle (marginals), and keeps a number for every part of every
+    example: logarithms of dual weights. The first visit of a block gives every output some weight,
+    which may lower the dual; later ones never do. As it cannot tell those logarithms from a dual
+    point, it takes no `start`.
+
+    Parameters
+    ----------
+    eta : size of each block's first step, in units of the largest loss; then it adapts: longer
+        after a step that was taken, half as long after one that would have lowered the dual.
+    sampling : `Permutation()`, `Uniform()` or `Cyclic()`.
+    certify_every : passes between certificates (each costs one oracle call per block).
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> bw.solve(problem, 1.0, "online_eg", tol=1e-3, random_state=0).status.name
+    'CERTIFIED'
+    """
+
+    name: ClassVar[str] = "online_eg"
+    needs: ClassVar[tuple[str, ...]] = ("maximize", "marginals")
+    sees_gaps: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
+
+    eta: float = 1.0
+    sampling: Sampling = field(default_factory=Permutation)
+    certify_every: int = 10
+
+    def __post_init__(self) -> None:
+        check_positive("eta", self.eta)
+        check_orders(self)
+        check_integer("certify_every", self.certify_every, 1)
+
+    @property
+    def words(self) -> str:
+        """In what order."""
+        return f"online exponentiated gradient, {self.sampling.words}"
+
+    @property
+    def full_pass_every(self) -> float:
+        """As asked for."""
+        return float(self.certify_every)
+
+    def check_blocks(self, blocks: Blocks) -> None:
+        """Refuse what does not fit: potentials and means of all parts."""
+        check_memory(
+            3.0 * BYTES * float(blocks.parts_of.sum()),
+            "numbers for every part of every example (method 'online_eg')",
+            "Use a method that keeps none, such as 'bcfw' or 'ssg'.",
+        )
+
+    def start(self, setup: Setup) -> Engine:
+        """Visits, pass after pass."""
+        return OnlineEngine(self, setup)
+
+
+class OnlineEngine(DualEngine):
+    """One visit after another, each to a Gibbs distribution."""
+
+    def __init__(self, method: OnlineEG, setup: Setup) -> None:
+        super().__init__(setup, has_average=False, keeps_corners=False)
+        blocks, self.method, self.rng = self.blocks, method, setup.rng
+        self.passes = Passes(self.n_blocks, method.sampling, setup.rng)
+        n_parts = blocks.parts_of
+        self.gibbs = Gibbs(
+            start=starts(n_parts),
+            n_parts=n_parts,
+            potential=np.zeros(int(n_parts.sum())),
+            scale=np.zeros(self.n_blocks),
+            eta=np.full(self.n_blocks, method.eta),
+            is_there=np.zeros(self.n_blocks, dtype=np.bool_),
+        )
+        most = int(blocks.marginal_size.max())
+        self._gibbs_work = GibbsWork(
+            np.zeros(blocks.n_parts), np.zeros(most, dtype=np.int32), np.zeros(most)
+        )
+        self._marginal_scratch = blocks.marginal_scratch()
+
+    def prepare(self) -> None:
+        """Compile the visits as well."""
+        super().prepare()
+        self._visit(0)
+
+    def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
+        """Visit the blocks that the sampling rule asks for."""
+        self._make_room()
+        self.passes.run(max_visits, may_go_on, self._visit)
+
+    def _make_room(self) -> None:
+        """For all parts that a block has: a Gibbs distribution may give each some weight."""
+        point, blocks = self.point, self.blocks
+        means = point.arrays.means
+        most = np.minimum(blocks.marginal_size, blocks.parts_of - means.length)
+        means = roomier_means(means, most, keeps_mean=True, has_lag=False)
+        point.arrays = point.arrays._replace(means=means)
+
+    def _visit(self, until: int) -> None:
+        blocks, point, passes = self.blocks, self.point, self.passes
+        oracle = blocks.marginals
+        of_blocks = (blocks.weight, oracle, blocks.features, blocks.is_bounded, blocks.data)
+        scratch = (self.own[1], self._marginal_scratch)
+        arrays = (self.gibbs, point.arrays, self.ledger.notes, self._gibbs_work, point.work)
+        which = (passes.order, (passes.done, until), float(point.lam))
+        with uninterrupted():
+            kind = (blocks.kind, str(oracle._numba_type_))
+            passes.done = int(call(visit_gibbs, kind, *which, *of_blocks, *scratch, *arrays))
+
+    def certify(self) -> Certificate:
+        """A full pass at the current point."""
+        certificate, _ = self._full_pass()
+        self.certificate_calls += self.n_blocks
+        return certificate
+
+    def shrink(self, rho: float, gap: np.ndarray) -> None:
+        """And begin a new pass: no block is at its Gibbs distribution any more."""
+        super().shrink(rho, gap)
+        self.gibbs.is_there[:] = False
+        self.passes.leave()
+
+    def to_save(self) -> dict[str, Any]:
+        """And distributions, the pass at work, and the state of the random numbers."""
+        names = ("potential", "scale", "eta", "is_there")
+        kept = {f"gibbs.{name}": getattr(self.gibbs, name) for name in names}
+        return super().to_save() | kept | self.passes.to_save() | {"rng": plain_state(self.rng)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        super().restore(saved)
+        read, n_blocks = Reader(saved), self.n_blocks
+        self.gibbs = self.gibbs._replace(
+            potential=read.array("gibbs.potential", np.float64, self.gibbs.potential.shape),
+            scale=read.array("gibbs.scale", np.float64, (n_blocks,), least=0.0),
+            eta=read.array("gibbs.eta", np.float64, (n_blocks,), least=0.0),
+            is_there=read.array("gibbs.is_there", np.bool_, (n_blocks,)),
+        )
+        self.passes.restore(saved)
+        restore_state(self.rng, read.given("rng"))

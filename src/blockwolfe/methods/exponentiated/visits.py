@@ -1,0 +1,130 @@
+"""Visits to Gibbs distributions: one call of the expectation oracle, one step of a block.
+
+The dual weights of block i are
+
+    alpha_i(y) in proportion to exp(scale_i L_i(y) + <potential_i, z(y)>)
+
+held by their logarithms, part by part. An exponentiated gradient step of size eta multiplies them
+by exp(eta H_i(y; w)), which adds eta to scale_i and eta theta to potential_i.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.base.compiled import jit
+from blockwolfe.dual.directions import append_parts, move_mean, take_direction
+from blockwolfe.dual.growth import Means
+from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
+from blockwolfe.dual.work import Work, meet
+
+__all__ = ["Gibbs", "GibbsWork", "visit_gibbs"]
+
+# What becomes of eta after a step that was taken, and after one that was not.
+LONGER, SHORTER = 1.2, 0.5
+
+
+class Gibbs(NamedTuple):
+    """The distributions of all blocks; that of block i has potentials from `start[i]` on."""
+
+    start: np.ndarray
+    n_parts: np.ndarray
+    potential: np.ndarray
+    scale: np.ndarray
+    eta: np.ndarray
+    is_there: np.ndarray  # whether the block's point is its Gibbs distribution: at first it is not
+
+
+class GibbsWork(NamedTuple):
+    """Of one thread: potentials that are tried, and the means that the oracle gives for them."""
+
+    trial: np.ndarray
+    part: np.ndarray
+    value: np.ndarray
+
+
+@jit
+def _try(gibbs: Gibbs, i: int, theta: np.ndarray, trial: np.ndarray) -> None:
+    """The potentials after a step of the block's present size."""
+    begin, eta = gibbs.start[i], gibbs.eta[i]
+    for p in range(gibbs.n_parts[i]):
+        trial[p] = gibbs.potential[begin + p] + eta * theta[p]
+
+
+@jit
+def _lay(means: Means, i: int, size: int, own: GibbsWork, work: Work) -> int:
+    """The direction from the block's mean to that of the trial; how many parts it changes."""
+    look = work.look
+    look.number[0] += 1
+    n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, look, 0)
+    n_met = meet(own.part, own.value, 0, size, 1.0, look, n_met)
+    append_parts(means, i, look.met, n_met)
+    return int(take_direction(look, n_met, work.direction))
+
+
+@jit
+def _slope(theta: np.ndarray, work: Work, moved: int) -> float:
+    part, delta, total = work.direction.part, work.direction.delta, 0.0
+    for s in range(moved):
+        total += delta[s] * theta[part[s]]
+    return total
+
+
+@jit
+def _judge(gibbs: Gibbs, i: int, best: float, enough: float, trial: np.ndarray) -> bool:
+    """Whether to take the step, given the best one along the line; eta goes by the answer.
+
+    A block that is not on its Gibbs distribution yet goes there whatever the dual.
+    """
+    is_taken = best >= enough or not gibbs.is_there[i]
+    if is_taken:
+        begin, eta = gibbs.start[i], gibbs.eta[i]
+        for p in range(gibbs.n_parts[i]):
+            gibbs.potential[begin + p] = trial[p]
+        gibbs.scale[i] += eta
+    gibbs.eta[i] *= LONGER if best >= enough else SHORTER
+    gibbs.is_there[i] = True
+    return is_taken
+
+
+@jit
+def visit_gibbs(
+    order: np.ndarray, span: Any, lam: float, weight: np.ndarray, marginals: Any, features: Any,
+    is_bounded: bool, data: Any, scratch: Any, marginal_scratch: Any, gibbs: Gibbs, point: Any,
+    notes: Any, own: GibbsWork, work: Any,
+) -> int:  # fmt: skip
+    """Make the visits span[0]:span[1] of an order."""
+    means, counts, theta, w = point.means, notes.counts, work.theta, point.w
+    part, delta = work.direction.part, work.direction.delta
+    for position in range(span[0], span[1]):
+        i = order[position]
+        features.score(data, i, w, theta)
+        _try(gibbs, i, theta, own.trial)
+        scale = gibbs.scale[i] + gibbs.eta[i]
+        size, loss, _ = marginals(data, i, own.trial, scale, marginal_scratch, own.part, own.value)
+        moved = _lay(means, i, size, own, work)
+        ell_change = weight[i] * loss - point.ell[i]
+        slope = weight[i] * _slope(theta, work, moved) + ell_change
+        n_moved = 0
+        if is_bounded:
+            move = (part, delta, moved, -weight[i] / lam)
+            n_moved = features.spread(data, i, move, work.image, work.coordinate, work.move)
+            best = bounded_step(point.box, work.coordinate, work.move, n_moved, slope / lam, 1.0)
+        else:
+            length = weight[i] * weight[i] * features.sqnorm(data, i, part, delta, moved, scratch)
+            best = free_step(lam, slope, length, 1.0)
+        # (the dual is a parabola along the line: at twice the best step it is where it was)
+        if _judge(gibbs, i, best, 1.0 if is_bounded else 0.5, own.trial):
+            point.ell[i] += ell_change
+            move_mean(means.mean, means.start[i], work.direction, moved, 1.0)
+            if is_bounded:
+                clip_weights(point.box, work.coordinate, work.move, n_moved, 1.0, w)
+            else:
+                features.add(data, i, part, delta, moved, -weight[i] / lam, w)
+            counts.steps += 1
+        notes.last_visit[i] = counts.visits
+        counts.visits += 1
+        counts.oracle_calls += 1
+    return span[1]
