@@ -9,10 +9,11 @@ all that a state at t tells by itself,
     ahead_{t-1}[j, r] = sum_k exp(top[j, r, k] + local_t[r, k]) ahead_t[r, k]
 
 The exponentials of `top` are taken once (and kept: many sequences in turn have the same table),
-those of local_t once per position, and every behind_t is divided by its sum. Nothing that matters is lost to underflow: the next labels being equal,
-what follows differs between two states by the scores of the runs that reach back to them. Where
-those span at most `WIDEST`, a state whose share is below the smallest float is improbable by a
-factor of exp(2 WIDEST - 700), whatever comes. Beyond that all is done in logarithms.
+those of local_t once per position, and every behind_t is divided by its sum. Nothing that matters
+is lost to underflow: the next labels being equal, what follows differs between two states by the
+scores of the runs that reach back to them. Where those span at most `WIDEST`, a state whose share
+is below the smallest float is improbable by a factor of exp(2 WIDEST - 700), whatever comes.
+Beyond that all is done in logarithms.
 """
 
 from __future__ import annotations

@@ -14,22 +14,21 @@ from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.metrics.labels import share_right
-from blockwolfe.structures import choice, cut, subset, tree, tree_marginals
+from blockwolfe.structures import cut, subset, tree, tree_marginals
 from blockwolfe.structures.binary_spaces import CutSpace, SubsetSpace
 from blockwolfe.structures.label_spaces import ChoiceSpace, TreeSpace
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
 from blockwolfe.tasks.losses import ZeroOne, as_loss
+from blockwolfe.tasks.multilabel_marginals import fill_tables, marginals_alone, marginals_tree
 from blockwolfe.tasks.part_functions import (
     FEATURES,
     Options,
     PartData,
     PartScratch,
     augment,
-    augment_by,
     finish,
-    finish_means,
     oracles,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
@@ -71,53 +70,6 @@ def maximize_alone(
 
 
 @jit
-def marginals_alone(
-    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
-) -> tuple[int, float, float]:
-    """Means of labels without pairs: each is on or off by itself."""
-    augment_by(data, i, theta, scale, scratch.augmented)
-    mean, both, total = scratch.augmented, scratch.floats[:2], 0.0
-    for label in range(data.columns.n_node_labels):
-        both[0], both[1] = 0.0, mean[label]
-        total += choice.soften(both)
-        mean[label] = both[1]
-    return finish_means(data, i, scale, mean, total, part, value)
-
-
-@jit
-def marginals_tree(
-    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
-) -> tuple[int, float, float]:
-    """Means of labels and pairs by sum-product, where pairs form a forest."""
-    augment_by(data, i, theta, scale, scratch.augmented)
-    mean, floats = scratch.augmented, scratch.floats
-    n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
-    n = 2 * n_labels + 4 * n_pairs
-    unary, pairwise, found = floats[: 2 * n_labels], floats[2 * n_labels : n], floats[n : 2 * n]
-    _fill_tables(mean, unary, pairwise)
-    rest = floats[2 * n :]
-    total = tree_marginals.means_into(unary, pairwise, data.ends, 2, found, scratch.ints, rest)
-    for label in range(n_labels):
-        mean[label] = found[2 * label + 1]
-    for e in range(n_pairs):
-        mean[n_labels + e] = found[2 * n_labels + 4 * e + 3]
-    return finish_means(data, i, scale, mean, total, part, value)
-
-
-@jit
-def _fill_tables(scores: Any, unary: Any, pairwise: Any) -> None:
-    """Scores as the general structure wants them: what is off scores zero.
-
-    Other entries of tables stay zero.
-    """
-    n_labels = unary.shape[0] // 2
-    for label in range(n_labels):
-        unary[2 * label], unary[2 * label + 1] = 0.0, scores[label]
-    for e in range(pairwise.shape[0] // 4):
-        pairwise[4 * e + 3] = scores[n_labels + e]
-
-
-@jit
 def maximize_tree(
     data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
 ) -> tuple[int, float, float]:
@@ -126,7 +78,7 @@ def maximize_tree(
     n_labels, n_pairs = data.columns.n_node_labels, data.ends.shape[0]
     unary = scratch.floats[: 2 * n_labels]
     pairwise = scratch.floats[2 * n_labels :][: 4 * n_pairs]
-    _fill_tables(scratch.augmented, unary, pairwise)
+    fill_tables(scratch.augmented, unary, pairwise)
     chosen, ints = scratch.ints[:n_labels], scratch.ints[n_labels:]
     floats = scratch.floats[2 * n_labels + 4 * n_pairs :]
     tree.maximize_into(unary, pairwise, data.ends, 2, chosen, ints, floats)
