@@ -39,6 +39,7 @@ from blockwolfe.methods.bcfw.steps import (
     Pairwise,
     Step,
 )
+from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
@@ -86,6 +87,7 @@ __all__ = [
     "BlockGapsDisplay",
     "BlockwolfeError",
     "Breakpoint",
+    "BundleMethod",
     "Cache",
     "CalibrationDisplay",
     "Certificate",
@@ -96,6 +98,7 @@ __all__ = [
     "ConvergenceDisplay",
     "Corrective",
     "Counts",
+    "CuttingPlane",
     "Cyclic",
     "DataNotFoundError",
     "Engine",

@@ -166,8 +166,12 @@ class DualPoint:
         """Weights and ell without the rounding of many steps; corners out of use are dropped."""
         if self.keeps_corners:
             oldest = last_visit - PATIENCE * len(self.blocks)
-            arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
-            call(_tidy, "tidy", *arrays)
+            self.drop_older(oldest)
+
+    def drop_older(self, oldest: np.ndarray) -> None:
+        """The same, by block: dropped are idle corners that were last moved to before a visit."""
+        arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
+        call(_tidy, "tidy", *arrays)
 
     def store(self, n_averaged: int = 0, order: np.ndarray | None = None) -> Store:
         """The block means as they are, or their weighted average over so many visits.
@@ -184,7 +188,7 @@ class DualPoint:
 
     def _summed(self, share: float, ell: np.ndarray, order: np.ndarray) -> Store:
         blocks, stock, lag = self.blocks, self.arrays.stock, self.arrays.means
-        rows = self._lists(order)
+        rows = self.lists(order)
         n_met = np.zeros(len(blocks), dtype=np.int64)
         n_met[order] = np.diff(blocks.truth.start)[order] + (lag.length[order] if share else 0)
         n_met[order] += self._stored_parts(order)
@@ -204,7 +208,7 @@ class DualPoint:
         size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
         return np.diff(size[offsets(stock.n_rows[order])])
 
-    def _lists(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def lists(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parts of stored corners: an array, and of each row where they begin, and how many."""
         blocks, stock = self.blocks, self.arrays.stock
         if not self.is_coded:

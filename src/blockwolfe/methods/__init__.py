@@ -3,5 +3,6 @@
 # A method is known once its file is loaded.
 from blockwolfe.methods import auto, frank_wolfe
 from blockwolfe.methods.bcfw import settings
+from blockwolfe.methods.cutting_plane import methods as cutting_planes
 
-__all__ = ["auto", "frank_wolfe", "settings"]
+__all__ = ["auto", "cutting_planes", "frank_wolfe", "settings"]
