@@ -147,12 +147,12 @@ def _spread(stock: Stock, rows: np.ndarray, alpha: np.ndarray) -> None:
 def _drop_unused(stock: Stock, rows: np.ndarray, is_used: np.ndarray) -> None:
     """Corners of weight zero that no plane names any more are gone; `is_used` is scratch."""
     for i in range(rows.shape[1]):
-        first = stock.start[i]
-        is_used[: stock.n_rows[i]] = False
+        first, n = stock.start[i], stock.n_rows[i]
+        is_used[:n] = False
         for t in range(rows.shape[0]):
             is_used[rows[t, i]] = True
-        for back in range(stock.n_rows[i]):
-            k = stock.n_rows[i] - 1 - back
+        for back in range(n):
+            k = n - 1 - back
             if not is_used[k] and stock.weight[first + k] == 0.0:
                 remove_corner(stock, i, first + k)
                 last = stock.n_rows[i]  # (it has taken the place of k)
