@@ -7,9 +7,9 @@ A plane t names one stored corner y_i of every block. In terms of the mathematic
 and ell_t - <w, v_t> bounds the mean hinge loss from below, at every w. Mixed with weights alpha
 they are a dual point: alpha_i(y) is the sum over the planes that name y.
 
-No vector of the length of w is kept for a plane. The inner products of one v with all planes
-follow from scores: <v_t, v> = sum_i weight_i (score of the true corner - score of y_i), scores
-taken at v. A corner that many planes share is stored, and scored, once.
+A corner that many planes share is stored once. The vectors v_t are kept only where they are no
+longer than the outputs are. Else the inner products of one v with all planes follow from scores:
+<v_t, v> = sum_i weight_i (score of the true corner - score of y_i), scores taken at v.
 """
 
 from __future__ import annotations
@@ -174,6 +174,8 @@ class PlaneSet:
         self.alpha = np.eye(n)[-1]  # all weight on the last
         self.idle = np.zeros(n, dtype=np.int64)  # steps since it had weight
         self.gram, self.ell = np.zeros((n, n)), np.zeros(n)
+        self._has_vectors = point.blocks.n_features <= int(point.blocks.part_size.sum())
+        self.vectors: list[np.ndarray] = []  # v of every plane, where they are kept
         self._renew(point)
 
     def __len__(self) -> int:
@@ -181,28 +183,34 @@ class PlaneSet:
 
     def _renew(self, point: DualPoint) -> None:
         """All inner products, anew; to the same bits as when planes are added one by one."""
+        self.vectors = [np.zeros(point.blocks.n_features)] if self._has_vectors else []
         for t in range(1, len(self)):
-            self._fill(point, t, self._vector(point, self.rows[t]))
+            self._fill(point, t)
 
     def _vector(self, point: DualPoint, row: np.ndarray) -> np.ndarray:
         """v of a plane."""
         blocks, stock = point.blocks, point.arrays.stock
         return rebuild_v(blocks, _as_point(blocks, stock, row, point.is_coded).store())
 
-    def _fill(self, point: DualPoint, t: int, v: np.ndarray) -> None:
-        """The inner products of plane t with those before it."""
+    def _fill(self, point: DualPoint, t: int) -> None:
+        """What is known of plane t: its loss, and the inner products with those before it."""
+        v = self._vector(point, self.rows[t])
         self.gram[t, :t] = self.gram[:t, t] = self._products(point, v)[:t]
         self.gram[t, t] = inner(v, v)
+        if self._has_vectors:
+            self.vectors.append(v)
         loss = point.arrays.stock.loss[point.arrays.stock.start + self.rows[t]]
         self.ell[t] = inner(point.blocks.weight, loss)
 
     def _products(self, point: DualPoint, v: np.ndarray) -> np.ndarray:
-        """<v_t, v> of all planes."""
+        """<v_t, v> of all planes, or at least of those before the last."""
+        if self._has_vectors:
+            return np.array([inner(vector, v) for vector in self.vectors])
         blocks, stock, work = point.blocks, point.arrays.stock, point.work
         score, out, order = np.zeros(len(stock.loss)), np.zeros(len(self)), np.arange(len(blocks))
         seam = (blocks.is_identity, blocks.features, blocks.data)
         scratch = (work.look, work.theta)
-        call(_score_corners, blocks.kind, *seam, v, stock, point.lists(order), scratch, score)
+        call(_score_corners, blocks.kind, *seam, v, stock, point.lists(order, True), scratch, score)
         call(_add_up, "products", blocks.weight, stock.start, self.rows, score, out)
         return out
 
@@ -222,7 +230,7 @@ class PlaneSet:
         self.rows, self.gram = np.vstack([self.rows, row]), gram
         self.alpha, self.ell = np.append(self.alpha, 0.0), np.append(self.ell, 0.0)
         self.idle = np.append(self.idle, 0)
-        self._fill(point, n, self._vector(point, row))
+        self._fill(point, n)
         return n
 
     def best_weights(self, lam: float) -> np.ndarray:
@@ -240,7 +248,10 @@ class PlaneSet:
         self.alpha = alpha
         call(_spread, "spread", point.arrays.stock, self.rows, alpha)
         point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))
-        point.rebuild()
+        if self._has_vectors:
+            point.put(_mixed(self.vectors, alpha))
+        else:
+            point.rebuild()
 
     # -- fewer ---------------------------------------------------------------------------------
 
@@ -253,6 +264,7 @@ class PlaneSet:
             return
         self.rows, self.gram = self.rows[kept], np.ascontiguousarray(self.gram[kept][:, kept])
         self.alpha, self.ell, self.idle = self.alpha[kept], self.ell[kept], self.idle[kept]
+        self.vectors = [v for v, stays in zip(self.vectors, kept, strict=False) if stays]
         stock = point.arrays.stock
         is_used = np.zeros(int(stock.n_rows.max()), dtype=np.bool_)
         call(_drop_unused, "drop unused", stock, self.rows, is_used)
@@ -281,6 +293,13 @@ class PlaneSet:
         self.idle = read.array("idle", np.int64, (len(rows),), least=0)
         self.gram, self.ell = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
         self._renew(point)
+
+
+def _mixed(vectors: list[np.ndarray], alpha: np.ndarray) -> np.ndarray:
+    v = np.zeros(len(vectors[0]))
+    for t in np.flatnonzero(alpha):
+        v += alpha[t] * vectors[t]
+    return v
 
 
 def _as_point(blocks: Blocks, stock: Stock, row: np.ndarray, is_coded: bool) -> DualPoint:

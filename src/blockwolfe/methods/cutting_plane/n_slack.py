@@ -2,7 +2,7 @@
 
 An iteration is a full pass of oracles, all at one w. Every corner that it finds is stored, and gets
 a step; then passes over stored corners alone, without an oracle call, take the dual up to about
-the maximum over all of them. They end when one gains little beside the gap of the full pass.
+the maximum over all of them. They end when one gains little beside the whole iteration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import MOST_INTEGER, Reader
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
@@ -30,9 +29,9 @@ __all__ = ["NSlackEngine"]
 
 # Pairwise steps over stored corners; idle ones stay (until they are pruned).
 RULES = BCFW(sampling=Permutation(), step=Pairwise(), cache=Cache(multi_plane=True))
-# A pass over stored corners that gains less than this share of the last certified gap is the last
-# of its iteration, ...
-SHARE = 0.02
+# A pass over stored corners that gains less than this share of what its iteration has gained is the
+# last of it, ...
+SHARE = 0.05
 # ... and so is this one.
 MOST_PASSES = 200
 
@@ -52,7 +51,7 @@ class NSlackEngine(BlockEngine):
         self._is_counted = False  # whether the next full pass was counted before a checkpoint
         self._phase = READY
         self._n_passes = 0  # over stored corners, in this iteration
-        self._gap = self._dual_before = 0.0  # of its full pass; at the beginning of a pass
+        self._dual_begun = self._dual_before = 0.0  # when the iteration began, and the pass
         self._begun: list[int] = []  # visits made when each of the last iterations began
 
     # -- an iteration --------------------------------------------------------------------------
@@ -69,14 +68,14 @@ class NSlackEngine(BlockEngine):
 
     def _take_corners(self) -> None:
         """The corners of a full pass: each is stored, and gets a step."""
-        certificate = self.certify()
+        self.certify()
         assert self._found is not None
         found, order = self._found[1].answers, np.arange(self.n_blocks)
         batch = Batch(found.start, found.size, found.code, found.value, found.loss)
         with uninterrupted():  # (all of it or none)
             self._found = None
             self._begun = [*self._begun, int(self.ledger.counts.visits)][-self._n_begun :]
-            self._gap = max(certificate.gap - inner(self.blocks.weight, found.slack), 0.0)
+            self._dual_begun = self.dual()
             self._step_through(order, batch)
             self._phase, self._n_passes = INSIDE, 0
             self._begin_stored()
@@ -98,8 +97,9 @@ class NSlackEngine(BlockEngine):
 
     def _end_stored(self) -> None:
         self._n_passes += 1
-        gain = self.dual() - self._dual_before
-        if gain > SHARE * self._gap and self._n_passes < MOST_PASSES:
+        dual = self.dual()
+        is_worth = dual - self._dual_before > SHARE * (dual - self._dual_begun)
+        if is_worth and self._n_passes < MOST_PASSES:
             self._begin_stored()
         else:
             self._phase, self._is_open = ENDED, False
@@ -160,7 +160,7 @@ class NSlackEngine(BlockEngine):
             "is_counted": self._found is not None or self._is_counted,
             "phase": self._phase,
             "n_passes": self._n_passes,
-            "certified_gap": self._gap,
+            "dual_begun": self._dual_begun,
             "dual_before": self._dual_before,
             "begun": np.array(self._begun, dtype=np.int64),
         }
@@ -171,7 +171,7 @@ class NSlackEngine(BlockEngine):
         self._found, read = None, Reader(saved)
         self._is_counted, self._phase = read.flag("is_counted"), read.integer("phase", most=ENDED)
         self._n_passes = read.integer("n_passes")
-        self._gap = read.number("certified_gap", or_nan=True)
+        self._dual_begun = read.number("dual_begun", or_nan=True)
         self._dual_before = read.number("dual_before", or_nan=True)
         begun = read.array("begun", np.int64, (None,), least=0, most=MOST_INTEGER)
         self._begun = begun.tolist()[-self._n_begun :]
