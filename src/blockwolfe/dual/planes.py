@@ -188,7 +188,7 @@ class PlaneSet:
             self._fill(point, t)
 
     def _vector(self, point: DualPoint, row: np.ndarray) -> np.ndarray:
-        """v of a plane."""
+        """The vector v of a plane."""
         blocks, stock = point.blocks, point.arrays.stock
         return rebuild_v(blocks, _as_point(blocks, stock, row, point.is_coded).store())
 
@@ -217,7 +217,7 @@ class PlaneSet:
     # -- one more ------------------------------------------------------------------------------
 
     def insert(self, point: DualPoint, found: Answers) -> np.ndarray:
-        """Store the corners of a full pass; what names them. (No plane yet: that is `add`.)"""
+        """Store the corners of a full pass; what names them, for `add`."""
         return _insert(point, _found_corners(point, found))
 
     def add(self, point: DualPoint, row: np.ndarray) -> int:

@@ -45,7 +45,7 @@ def _dot(a: np.ndarray, b: np.ndarray, size: int) -> float:
 
 @jit
 def _fill_slopes(Q: np.ndarray, c: np.ndarray, a: np.ndarray, slope: np.ndarray) -> float:
-    """slope = c - Q a; the size of the terms that it is made of."""
+    """Slopes c - Q a; the size of the terms that it is made of."""
     largest = 0.0
     for t in range(a.shape[0]):
         pull = _dot(Q[t], a, a.shape[0])
@@ -89,14 +89,14 @@ def _factor(Q: np.ndarray, support: np.ndarray, n: int, r: int, low: np.ndarray)
 
 @jit
 def _solve_lower(low: np.ndarray, n: int, x: np.ndarray) -> None:
-    """x = L^-1 x."""
+    """L^-1 x, in place."""
     for j in range(n):
         x[j] = (x[j] - _dot(low[j], x, j)) / low[j, j]
 
 
 @jit
 def _solve_upper(low: np.ndarray, n: int, x: np.ndarray) -> None:
-    """x = L^-T x."""
+    """L^-T x, in place."""
     for back in range(n):
         j = n - 1 - back
         x[j] /= low[j, j]
@@ -106,7 +106,7 @@ def _solve_upper(low: np.ndarray, n: int, x: np.ndarray) -> None:
 
 @jit
 def _lay_out(support: np.ndarray, n: int, r: int, x: np.ndarray, d: np.ndarray) -> None:
-    """d from its entries on the support; that of entry r makes its sum zero."""
+    """A direction from its entries on the support; that of entry r makes its sum zero."""
     d[:] = 0.0
     for j in range(n):
         d[support[j]] = x[j]
@@ -118,7 +118,7 @@ def _find_direction(
     Q: np.ndarray, a: np.ndarray, slope: np.ndarray, support: np.ndarray, low: np.ndarray,
     x: np.ndarray, d: np.ndarray,
 ) -> bool:  # fmt: skip
-    """d to the maximum on the plane of the support, or one along which f is linear; which."""
+    """To the maximum on the plane of the support, or a direction along which f is linear."""
     n, r = _find_support(a, support)
     n_free = _factor(Q, support, n, r, low)
     if n_free == n:
