@@ -22,6 +22,10 @@ from blockwolfe.problem.certificate import Sweep
 
 __all__ = ["OneSlackEngine"]
 
+# The best mixture gains at least what a Frank-Wolfe step does; this share of it, if rounding is
+# bearable.
+LEAST_GAIN = 0.5
+
 
 class OneSlackEngine(BatchEngine):
     """A full pass, a plane, and the best mixture of all planes."""
@@ -53,31 +57,32 @@ class OneSlackEngine(BatchEngine):
         """The best mixture; where rounding spoils it, the Frank-Wolfe step; else none."""
         planes, point = self.planes, self.point
         t = planes.add(point, row)
-        has_moved = self._tried(planes.best_weights(point.lam)) or self._tried(
-            planes.towards(t, self._gamma(t, slope))
-        )
+        gamma, gain = self._plain_step(t, slope)
+        has_moved = self._tried(planes.best_weights(point.lam), LEAST_GAIN * gain)
+        has_moved = has_moved or self._tried(planes.towards(t, gamma))
         planes.prune(point, self._prune_after)
         return has_moved
 
-    def _tried(self, alpha: np.ndarray) -> bool:
-        """Go there unless the dual is smaller."""
+    def _tried(self, alpha: np.ndarray, least: float = 0.0) -> bool:
+        """Go there if the dual gains more than that."""
         planes, point = self.planes, self.point
         dual, before, weight = self.dual(), planes.alpha, point.arrays.stock.weight.copy()
         ell, w = point.arrays.ell.copy(), point.arrays.w
         planes.put(point, alpha)
-        if self.dual() > dual:
+        if self.dual() - dual > least:
             return True
         planes.alpha = before
         point.arrays.stock.weight[:], point.arrays.ell[:] = weight, ell
         point.arrays = point.arrays._replace(w=w)
         return False
 
-    def _gamma(self, t: int, slope: float) -> float:
-        """The exact line search towards plane t."""
+    def _plain_step(self, t: int, slope: float) -> tuple[float, float]:
+        """The Frank-Wolfe step towards plane t: its size and its gain, (4)."""
         planes, point = self.planes, self.point
         pull = inner(planes.gram[t], planes.alpha)
         sqnorm = planes.gram[t, t] - 2.0 * pull + inner(point.v, point.v)
-        return float(free_step(point.lam, slope, sqnorm, 1.0))
+        gamma = float(free_step(point.lam, slope, sqnorm, 1.0))
+        return gamma, max(gamma * (slope - 0.5 * gamma * sqnorm / point.lam), 0.0)
 
     # -- walking -------------------------------------------------------------------------------
 
