@@ -18,6 +18,7 @@ __all__ = [
     "draw_weight",
     "effective_bounds",
     "is_measured",
+    "takes",
 ]
 
 
@@ -90,6 +91,15 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     return _with_options(rng, as_method("+".join([name, *words])))
 
 
+def takes(method: Any, problem: bw.Problem) -> bool:
+    """Whether a method can solve a problem: some refuse bounds on w."""
+    try:
+        method.check_blocks(problem.blocks)
+    except bw.OptionError:
+        return False
+    return True
+
+
 def _shares(names: list[str]) -> np.ndarray:
     """Block methods more often than others: they have more options."""
     share = np.array([4.0 if name == "bcfw" else 1.0 for name in names])
@@ -112,6 +122,8 @@ def _with_options(rng: np.random.Generator, method: Any) -> Any:
         method = replace(method, certify_every=int(rng.integers(1, 12)))
     if "line_search" in has and isinstance(method.line_search, str) and rng.random() < 0.3:
         method = replace(method, line_search="safe")
+    if "prune_after" in has and rng.random() < 0.5:
+        method = replace(method, prune_after=one_of(rng, None, 1, 3))
     if "batch_size" in has and method.cache is None and rng.random() < 0.2:
         method = replace(method, batch_size=int(rng.integers(1, 5)))
     return method
