@@ -39,6 +39,7 @@ from blockwolfe.methods.bcfw.steps import (
     Pairwise,
     Step,
 )
+from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.exponentiated.online import OnlineEG
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
@@ -90,6 +91,7 @@ __all__ = [
     "BlockGapsDisplay",
     "BlockwolfeError",
     "Breakpoint",
+    "BundleMethod",
     "Cache",
     "CalibrationDisplay",
     "Certificate",
@@ -100,6 +102,7 @@ __all__ = [
     "ConvergenceDisplay",
     "Corrective",
     "Counts",
+    "CuttingPlane",
     "Cyclic",
     "DataNotFoundError",
     "Engine",

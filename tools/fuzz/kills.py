@@ -21,7 +21,7 @@ import numpy as np
 
 import blockwolfe as bw
 from tools.fuzz.common import Violation, note, require
-from tools.fuzz.drawing.settings import draw_lam, draw_method, draw_weight, is_measured
+from tools.fuzz.drawing.settings import draw_lam, draw_method, draw_weight, is_measured, takes
 from tools.fuzz.drawing.tasks import draw_problem
 
 __all__ = ["Killed", "run_case"]
@@ -42,8 +42,9 @@ class Killed:
         while self.has_processes and drawn.words["task"] not in ("own (python)", "Program"):
             drawn = draw_problem(rng)
         self.is_path = bool(rng.random() < 0.25)
+        free = bw.Problem(drawn.task, drawn.X, drawn.Y)  # (but for bounds of the task's own)
         method = draw_method(rng, must_walk=True)
-        while is_measured(method) or not method.has_dual:
+        while is_measured(method) or not (method.has_dual and takes(method, free)):
             method = draw_method(rng, must_walk=True)
         if self.has_processes:
             method = bw.BCFW(batch_size=4)  # (else how many are asked at a time goes by the clock)

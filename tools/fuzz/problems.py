@@ -22,6 +22,7 @@ from tools.fuzz.drawing.settings import (
     draw_weight,
     effective_bounds,
     is_measured,
+    takes,
 )
 from tools.fuzz.drawing.tasks import check_generators, draw_problem
 from tools.fuzz.judge import Judge
@@ -90,6 +91,8 @@ class _Case:
 
     def _method(self, must_walk: bool = False) -> Any:
         method = draw_method(self.rng, must_walk)
+        while not takes(method, self.problem):
+            method = draw_method(self.rng, must_walk)
         note(method=method.name, details={"method": repr(method)})
         for option in ("sampling", "step"):
             if hasattr(method, option):

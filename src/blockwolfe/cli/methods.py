@@ -5,7 +5,10 @@ from __future__ import annotations
 __all__ = ["EXAMPLES", "check_method"]
 
 # What the shell completes; a list, so that completion and help need not load the methods.
-EXAMPLES = ("auto", "bcfw", "fw", "bcfw+gap", "bcfw+gap+pairwise+cache", "bcfw+averaging")
+EXAMPLES = (
+    *("auto", "bcfw", "fw", "bcfw+gap", "bcfw+gap+pairwise+cache", "bcfw+averaging"),
+    *("cutting_plane", "cutting_plane+n", "bundle"),
+)
 
 
 def check_method(words: str) -> str:

@@ -69,12 +69,14 @@ def _tidy(stock: Stock, weight: np.ndarray, ell: np.ndarray, oldest: np.ndarray)
 
 @jit
 def _unpack_rows(
-    unpack: Any, data: Any, order: np.ndarray, stock: Stock, lists: np.ndarray, at: np.ndarray,
-    size: np.ndarray,
+    unpack: Any, data: Any, order: np.ndarray, stock: Stock, with_idle: bool, lists: np.ndarray,
+    at: np.ndarray, size: np.ndarray,
 ) -> None:  # fmt: skip
     """The parts of stored corners: those of a row begin at `at`, and are `size`."""
     for i in order:
         for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+            if stock.weight[row] == 0.0 and not with_idle:
+                continue
             begin, n = stock.begin[row], stock.size[row]
             size[row] = unpack(data, i, stock.code[begin : begin + n], n, lists[at[row] :])
 
@@ -166,8 +168,12 @@ class DualPoint:
         """Weights and ell without the rounding of many steps; corners out of use are dropped."""
         if self.keeps_corners:
             oldest = last_visit - PATIENCE * len(self.blocks)
-            arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
-            call(_tidy, "tidy", *arrays)
+            self.drop_older(oldest)
+
+    def drop_older(self, oldest: np.ndarray) -> None:
+        """The same, by block: dropped are idle corners that were last moved to before a visit."""
+        arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
+        call(_tidy, "tidy", *arrays)
 
     def store(self, n_averaged: int = 0, order: np.ndarray | None = None) -> Store:
         """The block means as they are, or their weighted average over so many visits.
@@ -184,7 +190,7 @@ class DualPoint:
 
     def _summed(self, share: float, ell: np.ndarray, order: np.ndarray) -> Store:
         blocks, stock, lag = self.blocks, self.arrays.stock, self.arrays.means
-        rows = self._lists(order)
+        rows = self.lists(order)
         n_met = np.zeros(len(blocks), dtype=np.int64)
         n_met[order] = np.diff(blocks.truth.start)[order] + (lag.length[order] if share else 0)
         n_met[order] += self._stored_parts(order)
@@ -204,8 +210,13 @@ class DualPoint:
         size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
         return np.diff(size[offsets(stock.n_rows[order])])
 
-    def _lists(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The parts of stored corners: an array, and of each row where they begin, and how many."""
+    def lists(
+        self, order: np.ndarray, with_idle: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parts of stored corners: an array, and of each row where they begin, and how many.
+
+        Of corners of weight zero they are there only if asked for.
+        """
         blocks, stock = self.blocks, self.arrays.stock
         if not self.is_coded:
             return stock.code, stock.begin, stock.size
@@ -215,7 +226,7 @@ class DualPoint:
         at, size = np.zeros((2, len(stock.size)), dtype=np.int64)
         at[rows] = starts(room)
         lists = np.zeros(int(room.sum()), dtype=np.int32)
-        args = (blocks.oracles.unpack, blocks.data, order, stock, lists, at, size)
+        args = (blocks.oracles.unpack, blocks.data, order, stock, with_idle, lists, at, size)
         call(_unpack_rows, blocks.kind, *args)
         return lists, at, size
 

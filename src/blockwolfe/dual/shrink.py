@@ -21,7 +21,7 @@ from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_usefu
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State
 
-__all__ = ["NO_CAP", "shrink", "shrunk_state"]
+__all__ = ["NO_CAP", "shrink", "shrunk_state", "stored_truth"]
 
 NO_CAP = 2**62  # corners that a block may store where there is no limit
 
@@ -61,7 +61,7 @@ def _shrink_weights(rho: float, truth: Any, stock: Stock, max_corners: int) -> i
     return -1
 
 
-def _stored_truth(point: DualPoint) -> tuple[np.ndarray, ...]:
+def stored_truth(point: DualPoint) -> tuple[np.ndarray, ...]:
     """The true corners as the stock has them: where each begins, codes and values."""
     blocks = point.blocks
     if point.is_coded:
@@ -78,7 +78,7 @@ def shrink(
     """
     rho = float(rho)  # (of one type: compiled code is entered without a look at it)
     if point.keeps_corners:
-        truth = _stored_truth(point)
+        truth = stored_truth(point)
         point.make_room(max_bytes, n_entries=len(truth[1]))  # one corner more for every block
         stock = point.arrays.stock
         full = int(call(_shrink_weights, "weights", rho, truth, stock, int(max_corners or NO_CAP)))

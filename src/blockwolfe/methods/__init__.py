@@ -3,7 +3,17 @@
 # A method is known once its file is loaded.
 from blockwolfe.methods import auto, frank_wolfe
 from blockwolfe.methods.bcfw import settings
+from blockwolfe.methods.cutting_plane import methods as cutting_planes
 from blockwolfe.methods.exponentiated import online
 from blockwolfe.methods.subgradient import batch, perceptron, stochastic
 
-__all__ = ["auto", "batch", "frank_wolfe", "online", "perceptron", "settings", "stochastic"]
+__all__ = [
+    "auto",
+    "batch",
+    "cutting_planes",
+    "frank_wolfe",
+    "online",
+    "perceptron",
+    "settings",
+    "stochastic",
+]

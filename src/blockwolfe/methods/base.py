@@ -159,6 +159,11 @@ class Engine(ABC):
         """How much work was done."""
 
     @property
+    def chosen(self) -> Method:
+        """What results say was at work: the method, or what an automatic one uses."""
+        return self.method
+
+    @property
     def gap_estimate(self) -> float:
         """Sum of the block gaps as last seen; infinite while it is not known."""
         return float("inf")

@@ -81,8 +81,11 @@ class DualEngine(WalkingEngine):
         """Once after the last visit: a certificate that was interrupted is made from the same."""
         visits = int(self.ledger.counts.visits)
         if self._visits_tidied != visits:
-            self.point.tidy(self.ledger.notes.last_visit)
+            self._tidy_point()
             self._visits_tidied = visits
+
+    def _tidy_point(self) -> None:
+        self.point.tidy(self.ledger.notes.last_visit)
 
     def _noted(self, certificate: Certificate) -> Certificate:
         """A certificate that was just made, as what it is worth."""

@@ -23,7 +23,7 @@ from blockwolfe.methods.registry import register
 from blockwolfe.problem.certificate import Certificate, Sweep
 from blockwolfe.problem.state import State, Store
 
-__all__ = ["FrankWolfe"]
+__all__ = ["BatchEngine", "FrankWolfe"]
 
 
 @register
@@ -84,9 +84,9 @@ class BatchEngine(DualEngine):
 
     is_free_to_certify = True
 
-    def __init__(self, method: FrankWolfe, setup: Setup) -> None:
-        super().__init__(setup, has_average=False, keeps_corners=False)
-        self.method: FrankWolfe = method
+    def __init__(self, method: Method, setup: Setup, keeps_corners: bool = False) -> None:
+        super().__init__(setup, False, keeps_corners)
+        self.method = method
         self.n_steps = 0
         self._found: tuple[Certificate, Sweep] | None = None
         self._has_stepped = False  # whether the step of the pass at work is made
@@ -117,24 +117,33 @@ class BatchEngine(DualEngine):
     def _step(self) -> None:
         certificate = self.certify()
         assert self._found is not None
-        found, point = self._found[1], self.point
+        found = self._found[1]
         # the slack of bounds is part of the certified gap, but no slope
         slope = certificate.gap - inner(self.blocks.weight, found.answers.slack)
-        corners = state_of_corners(self.blocks, found.answers)
-        gamma = self._step_size(slope, corners)
+        move = self._planned(slope, found)
         with uninterrupted():  # (all of the step or none)
             self._found = None
             self.n_steps += 1
-            if gamma > 0.0:
-                point.make_room()
-                arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
-                call(_blend, "blend", gamma, *arrays)
-                point.rebuild()
-                self.ledger.counts.steps += 1
+            self.ledger.counts.steps += move()
             self._has_stepped = True
 
+    def _planned(self, slope: float, found: Sweep) -> Callable[[], bool]:
+        """The step, all but made; made, it says whether the point has moved."""
+        corners = state_of_corners(self.blocks, found.answers)
+        gamma = self._step_size(slope, corners)
+        return lambda: self._blend(gamma, corners)
+
+    def _blend(self, gamma: float, corners: State) -> bool:
+        point = self.point
+        if gamma > 0.0:
+            point.make_room()
+            arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
+            call(_blend, "blend", gamma, *arrays)
+            point.rebuild()
+        return gamma > 0.0
+
     def _step_size(self, slope: float, corners: State) -> float:
-        if not self.method.line_search:
+        if not getattr(self.method, "line_search", True):
             return 2.0 / (self.n_steps + 2.0)
         point, lam = self.point, self.point.lam
         direction = corners.v - point.v

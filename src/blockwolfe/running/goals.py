@@ -249,7 +249,7 @@ class Solve(Goal[Result]):
             seconds=driver.clock(),
             lam=engine.lam,
             tol=driver.limits.tol,
-            method=engine.method,
+            method=engine.chosen,
             note=engine.note,
             remedy=self._remedy(driver, certificate, status),
         )

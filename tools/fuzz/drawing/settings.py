@@ -9,6 +9,7 @@ import numpy as np
 
 import blockwolfe as bw
 from blockwolfe.methods.registry import as_method, known, words_of
+from blockwolfe.tasks.base import oracles_of
 from tools.fuzz.drawing.numbers import one_of
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "draw_weight",
     "effective_bounds",
     "is_measured",
+    "takes",
 ]
 
 
@@ -78,7 +80,7 @@ def effective_bounds(
 
 def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     """Any registered method with any of its words (steps, samplings, switches) and options."""
-    names = list(known("method"))
+    names = [name for name, m in known("method").items() if m.has_dual or not must_walk]
     name = str(rng.choice(names, p=_shares(names)))
     method_class = known("method")[name]
     by_option: dict[tuple[str, ...], list[str]] = {}
@@ -88,6 +90,17 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     if must_walk:
         words = [word for word in words if word != "averaging"]
     return _with_options(rng, as_method("+".join([name, *words])))
+
+
+def takes(method: Any, problem: bw.Problem) -> bool:
+    """Whether a method can solve a problem: some refuse bounds on w, or need other oracles."""
+    if not set(method.needs) <= set(oracles_of(problem.task)):
+        return False
+    try:
+        method.check_blocks(problem.blocks)
+    except bw.OptionError:
+        return False
+    return True
 
 
 def _shares(names: list[str]) -> np.ndarray:
@@ -112,6 +125,8 @@ def _with_options(rng: np.random.Generator, method: Any) -> Any:
         method = replace(method, certify_every=int(rng.integers(1, 12)))
     if "line_search" in has and isinstance(method.line_search, str) and rng.random() < 0.3:
         method = replace(method, line_search="safe")
+    if "prune_after" in has and rng.random() < 0.5:
+        method = replace(method, prune_after=one_of(rng, None, 1, 3))
     if "batch_size" in has and method.cache is None and rng.random() < 0.2:
         method = replace(method, batch_size=int(rng.integers(1, 5)))
     return method

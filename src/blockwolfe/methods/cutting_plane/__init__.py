@@ -1,0 +1,1 @@
+"""Cutting planes: one slack for all examples or one for each, and the bundle method."""
