@@ -49,15 +49,21 @@ class ByHand:
         v, ell = self.total()
         return ell - v @ v / (2.0 * LAM)
 
+    def slope(self, i, old, w):
+        """Of the dual, from the old weights of block i to the present ones."""
+        heights = self.loss[i] - self.psi[i] @ w
+        return self.weight[i] * (self.alpha[i] @ heights - (0.0 if old is None else old @ heights))
+
     def visit(self, i):
         w = self.total()[0] / LAM
         log = self.log[i] + self.eta[i] * (self.loss[i] - self.psi[i] @ w)
         alpha = np.exp(log - log.max())
         before, old = self.dual(), self.alpha[i]
         self.alpha[i] = alpha / alpha.sum()
-        gains = self.dual() >= before
-        self.eta[i] *= LONGER if gains else SHORTER
-        if gains or old is None:
+        gains, slope = self.dual() >= before, self.slope(i, old, w)
+        if slope > 1e-12:
+            self.eta[i] *= LONGER if gains else SHORTER
+        if (gains and slope > 1e-12) or old is None:
             self.log[i] = log
         else:
             self.alpha[i] = old
@@ -73,7 +79,8 @@ def test_steps_by_hand(name):
             hand.visit(i)
         np.testing.assert_allclose(engine.w, hand.total()[0] / LAM, rtol=0, atol=1e-8)
         assert engine.dual() == pytest.approx(hand.dual(), abs=1e-9)
-    np.testing.assert_allclose(engine.gibbs.eta, hand.eta)
+    counts = problem.blocks.weight > 0.0  # (what a block of weight zero does is rounding)
+    np.testing.assert_allclose(engine.gibbs.eta[counts], hand.eta[counts])
 
 
 @pytest.mark.parametrize("is_bounded", [False, True])
@@ -130,9 +137,10 @@ def test_what_it_cannot_do_is_refused():
 
 
 def test_memory_is_asked_for_first(monkeypatch):
-    monkeypatch.setattr("blockwolfe.base.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("blockwolfe.base.memory.available_bytes", lambda: 2_500)
+    monkeypatch.setattr("blockwolfe.base.memory.SMALL", 0)
     with pytest.raises(bw.errors.OutOfMemoryError, match="online_eg"):
-        bw.solve(PROBLEMS["chain-dense"](), LAM, "online_eg")
+        bw.solve(PROBLEMS["chain-dense"](), LAM, "online_eg", max_passes=1)
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "tree"])

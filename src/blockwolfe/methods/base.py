@@ -68,6 +68,11 @@ class Method(Choice, ABC):
         return False
 
     @property
+    def can_stall(self) -> bool:
+        """Whether a dual that gains nothing for long shows that no more is to be gained."""
+        return self.is_monotone
+
+    @property
     def full_pass_every(self) -> float:
         """Passes between full passes, which certify and renew the gap estimates."""
         return 10.0

@@ -1,4 +1,4 @@
-"""Passes of visits in slices: between two of them a checkpoint can be written, or a pass be left."""
+"""Passes of visits in slices: between two a checkpoint can be written, or a pass be left."""
 
 from __future__ import annotations
 

@@ -309,7 +309,7 @@ class Driver(Generic[Outcome]):
 
     def _shows_stalling(self, now: Certificate) -> bool:
         memory, method = self.memory, self.method
-        if not method.is_monotone:
+        if not method.can_stall:
             return not (now.is_finite or now.is_primal_only)
         passes = self.goal.share * (memory.passes - memory.passes_begun)
         has_stalled = self.mark.has_stalled(now, passes, method.full_pass_every)

@@ -19,9 +19,9 @@ from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.exponentiated.visits import Gibbs, GibbsWork, visit_gibbs
+from blockwolfe.methods.orders import check_orders
 from blockwolfe.methods.passes import Passes
 from blockwolfe.methods.registry import register
-from blockwolfe.methods.orders import check_orders
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
 
@@ -71,6 +71,11 @@ class OnlineEG(Method):
     def words(self) -> str:
         """In what order."""
         return f"online exponentiated gradient, {self.sampling.words}"
+
+    @property
+    def can_stall(self) -> bool:
+        """After the first pass its dual never falls."""
+        return True
 
     @property
     def full_pass_every(self) -> float:

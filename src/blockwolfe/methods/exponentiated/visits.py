@@ -19,6 +19,7 @@ from blockwolfe.dual.directions import append_parts, move_mean, take_direction
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.work import Work, meet
+from blockwolfe.problem.rounding import ROUNDING
 
 __all__ = ["Gibbs", "GibbsWork", "visit_gibbs"]
 
@@ -65,26 +66,33 @@ def _lay(means: Means, i: int, size: int, own: GibbsWork, work: Work) -> int:
 
 
 @jit
-def _slope(theta: np.ndarray, work: Work, moved: int) -> float:
-    part, delta, total = work.direction.part, work.direction.delta, 0.0
+def _slope(theta: np.ndarray, work: Work, moved: int) -> tuple[float, float]:
+    """<theta, delta>, and the size of the terms that it is made of."""
+    part, delta, total, size = work.direction.part, work.direction.delta, 0.0, 0.0
     for s in range(moved):
-        total += delta[s] * theta[part[s]]
-    return total
+        term = delta[s] * theta[part[s]]
+        total += term
+        size += abs(term)
+    return total, size
 
 
 @jit
-def _judge(gibbs: Gibbs, i: int, best: float, enough: float, trial: np.ndarray) -> bool:
+def _judge(
+    gibbs: Gibbs, i: int, best: float, enough: float, is_noise: bool, trial: np.ndarray
+) -> bool:
     """Whether to take the step, given the best one along the line; eta goes by the answer.
 
-    A block that is not on its Gibbs distribution yet goes there whatever the dual.
+    A block that is not on its Gibbs distribution yet goes there whatever the dual. One that has
+    nothing to gain but rounding stays, and keeps its eta for when it has.
     """
-    is_taken = best >= enough or not gibbs.is_there[i]
+    is_taken = not gibbs.is_there[i] or (best >= enough and not is_noise)
     if is_taken:
         begin, eta = gibbs.start[i], gibbs.eta[i]
         for p in range(gibbs.n_parts[i]):
             gibbs.potential[begin + p] = trial[p]
         gibbs.scale[i] += eta
-    gibbs.eta[i] *= LONGER if best >= enough else SHORTER
+    if not is_noise:
+        gibbs.eta[i] *= LONGER if best >= enough else SHORTER
     gibbs.is_there[i] = True
     return is_taken
 
@@ -106,7 +114,8 @@ def visit_gibbs(
         size, loss, _ = marginals(data, i, own.trial, scale, marginal_scratch, own.part, own.value)
         moved = _lay(means, i, size, own, work)
         ell_change = weight[i] * loss - point.ell[i]
-        slope = weight[i] * _slope(theta, work, moved) + ell_change
+        slope, terms = _slope(theta, work, moved)
+        slope, terms = weight[i] * slope + ell_change, weight[i] * (terms + loss) + point.ell[i]
         n_moved = 0
         if is_bounded:
             move = (part, delta, moved, -weight[i] / lam)
@@ -116,7 +125,8 @@ def visit_gibbs(
             length = weight[i] * weight[i] * features.sqnorm(data, i, part, delta, moved, scratch)
             best = free_step(lam, slope, length, 1.0)
         # (the dual is a parabola along the line: at twice the best step it is where it was)
-        if _judge(gibbs, i, best, 1.0 if is_bounded else 0.5, own.trial):
+        enough, is_noise = 1.0 if is_bounded else 0.5, slope <= ROUNDING * terms
+        if _judge(gibbs, i, best, enough, is_noise, own.trial):
             point.ell[i] += ell_change
             move_mean(means.mean, means.start[i], work.direction, moved, 1.0)
             if is_bounded:

@@ -11,9 +11,9 @@ from blockwolfe.base.checks import check_flag, check_integer
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
+from blockwolfe.methods.orders import check_orders
 from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.engine import VisitEngine
-from blockwolfe.methods.orders import check_orders
 from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
 from blockwolfe.problem.blocks import Blocks
 
