@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.base import Engine, Method, Setup
@@ -20,6 +19,7 @@ from blockwolfe.problem.certificate import (
     Sweep,
     listed,
     prepare,
+    primal_of,
     primal_value,
     sweep,
 )
@@ -118,9 +118,9 @@ class PrimalEngine(Engine):
         w = self.certified_w
         found = self._ask(w, keep=False)
         self.count(certificate_calls=self.n_blocks)
-        primal = primal_value(self.blocks, w, found.hinge, self.lam)
-        slack = inner(self.blocks.weight, found.slack) if found.is_valid else float("nan")
-        return Certificate.primal_only(primal, self.n_blocks, self.lam, found.is_exact, slack)
+        value = primal_of(self.blocks, found, w, self.lam)
+        known = (value.exact, value.slack, value.resolution)
+        return Certificate.primal_only(value.primal, self.n_blocks, self.lam, *known)
 
     def to_save(self) -> dict[str, Any]:
         """Weights, counts, random numbers, and what is named in `kept`."""

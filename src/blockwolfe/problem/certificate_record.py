@@ -58,11 +58,17 @@ class Certificate:
 
     @classmethod
     def primal_only(
-        cls, primal: float, n_blocks: int, lam: float, exact: bool, slack: float = float("nan")
+        cls,
+        primal: float,
+        n_blocks: int,
+        lam: float,
+        exact: bool,
+        slack: float = float("nan"),
+        resolution: float = 0.0,
     ) -> Certificate:
         """Of a method without a dual point: what its weights are worth, and no gap."""
         nan = float("nan")
-        return cls(primal, nan, nan, np.full(n_blocks, nan), lam, exact, slack=slack)
+        return cls(primal, nan, nan, np.full(n_blocks, nan), lam, exact, resolution, slack)
 
     @property
     def is_primal_only(self) -> bool:

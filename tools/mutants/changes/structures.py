@@ -30,8 +30,8 @@ MUTANTS = [
     ),
     Mutant(
         "structures/higher_chain.py",
-        "for j in range(1, min(t + 1, order)):",
-        "for j in range(1, min(t, order)):",
+        "for j in range(1, min(t + 1, highest(orders))):",
+        "for j in range(1, min(t, highest(orders))):",
         "pairs at the beginning that have no score",
         f"{FOLDER}/test_higher_chain.py",
     ),
