@@ -31,6 +31,7 @@ SOLVERS = {
     "cutting planes": "cutting_plane",
     "cutting planes, n slacks": "cutting_plane+n",
     "bundle method": "bundle",
+    "online EG": "online_eg",
 }
 CERTIFY_EVERY = 5
 TEST_EVERY = 10  # test words that are looked at: a look is to cost less than what it looks at
