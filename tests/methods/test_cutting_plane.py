@@ -19,6 +19,7 @@ from blockwolfe.methods.cutting_plane.one_slack import OneSlackEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.certificate import sweep
 from same_runs import assert_same, content
+from test_crafted_files import crafted
 from zoo import PROBLEMS, bounded, chain_data, enumerated_optimum
 
 LAM = 0.1
@@ -363,3 +364,21 @@ def test_paths(method):
     other = bw.solve_path(problem, lam_min=0.05, eps=0.1, method="bcfw+pairwise", random_state=0)
     for lam in (5.0, 0.5, 0.06):
         assert problem.primal(path.coef(lam), lam) <= problem.primal(other.coef(lam), lam) + 0.1
+
+
+def test_a_file_whose_planes_name_corners_that_go_is_harmless(tmp_path):
+    """Corners that say they were never used stay as long as a plane names them."""
+    problem, path = PROBLEMS["chain-dense"](), tmp_path / "run.npz"
+    given = {"tol": 0.0, "checkpoint": path, "max_passes": 8}
+    bw.solve(problem, 0.1, "cutting_plane", **given)
+
+    def change(header, arrays):
+        (name,) = [name for name in arrays if name.endswith("stock.used_at")]
+        arrays[name][:] = -1
+        (name,) = [name for name in arrays if name.endswith("planes.idle")]
+        arrays[name][-1] = 10**6
+
+    crafted(path, change)
+    result = bw.solve(problem, 0.1, "cutting_plane", **given | {"max_passes": 20})
+    again = bw.certify(problem, result.state, 0.1)
+    assert again.gap == pytest.approx(result.certificate.gap, abs=1e-10)

@@ -172,3 +172,20 @@ def test_a_file_with_impossible_numbers_is_refused(name, value, tmp_path):
     crafted(path, change)
     with pytest.raises(bw.ModelFileError, match=name):
         bw.solve(problem, LAM, "online_eg", **given | {"max_passes": 4})
+
+
+def test_a_grid_begins_each_lambda_anew():
+    problem = PROBLEMS["multiclass-dense"]()
+    results = bw.solve_grid(problem, [1.0, 0.3], method="online_eg", tol=0.05, max_passes=500)
+    assert [result.is_certified for result in results] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["chain-dense", "tree"])
+def test_scores_that_overflow_make_no_step(name):
+    problem = PROBLEMS[name]()
+    engine = engine_of(problem, bw.OnlineEG(eta=1e308), LAM)
+    for _ in range(3):
+        engine.advance(len(problem), lambda: True)
+        certificate = engine.certify()
+        assert certificate.gap >= -1e-9
+        assert np.isfinite(engine.w).all()

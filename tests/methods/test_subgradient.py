@@ -10,6 +10,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.methods.registry import as_method, method_names
 from blockwolfe.tasks.reading.vectors import dense_features
+from plain_tasks import Labels
 from same_runs import assert_same, content
 from test_crafted_files import crafted
 from zoo import (
@@ -247,3 +248,49 @@ def test_a_file_with_blocks_that_there_are_not_is_refused(block, tmp_path):
     crafted(path, change)
     with pytest.raises(bw.ModelFileError, match="order"):
         bw.solve(problem, LAM, "ssg", max_passes=4, random_state=0, checkpoint=path)
+
+
+class Wrong(bw.Sampling):
+    name, words, is_random = "wrong", "wrong", True
+    blocks = ()
+
+    def order(self, n_blocks, rng):
+        return np.array(self.blocks, dtype=np.int64)
+
+
+@pytest.mark.parametrize("blocks", [[], [0, 99], [-1]])
+@pytest.mark.parametrize("kind", [bw.StochasticSubgradient, bw.OnlineEG])
+def test_a_rule_that_names_no_blocks_is_refused(kind, blocks):
+    rule = Wrong()
+    rule.blocks = blocks
+    with pytest.raises(bw.OptionError, match="gave blocks to visit that are not a list of numbers"):
+        bw.solve(PROBLEMS["chain-dense"](), LAM, kind(sampling=rule), max_passes=3)
+
+
+def test_averages_keep_to_bounds_to_the_bit():
+    """Of numbers that all are 0.1 the sum, divided, may be more."""
+    problem = PROBLEMS["chain-dense"]()
+    problem = bw.Problem(problem.task, problem.X, problem.Y, bounds=(0.1, 0.1))
+    best = bw.solve(problem, LAM, max_passes=3)
+    for method, passes in itertools.product(("ssg", "subgradient+averaging"), range(1, 6)):
+        result = bw.solve(problem, LAM, method, max_passes=passes, random_state=0)
+        assert (result.w == 0.1).all()
+        assert bw.certify(problem, best.state, LAM, w=result.w).valid
+
+
+def test_ctrl_c_in_an_oracle_of_python_is_heard_at_once():
+    class Interrupted(Labels):
+        n_calls = 0
+
+        def augmented_decode(self, x, y, w):
+            self.n_calls += 1
+            if self.n_calls == 100:
+                raise KeyboardInterrupt
+            return super().augmented_decode(x, y, w)
+
+    X, Y = multiclass_data(n=12)
+    problem = bw.Problem(Interrupted(3, 4), X, Y)
+    result = bw.solve(problem, LAM, "ssg", max_passes=50, random_state=0)
+    assert result.status is bw.Status.INTERRUPTED
+    assert result.counts.visits < 100
+    assert result.certificate.primal == pytest.approx(problem.primal(result.w, LAM))

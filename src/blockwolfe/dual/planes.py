@@ -23,6 +23,7 @@ from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Reader, check_rows
+from blockwolfe.base.unzipping import most_bytes
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import stored_truth
 from blockwolfe.dual.simplex_qp import maximize_on_simplex
@@ -247,7 +248,7 @@ class PlaneSet:
         """Take the point to the mixture with these weights."""
         self.alpha = alpha
         call(_spread, "spread", point.arrays.stock, self.rows, alpha)
-        point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))
+        _tidy(point)
         if self._has_vectors:
             point.put(_mixed(self.vectors, alpha))
         else:
@@ -273,7 +274,7 @@ class PlaneSet:
         """After the point was taken to rho times its lambda: the same of the planes."""
         self.alpha = rho * self.alpha
         self.alpha[0] += 1.0 - rho
-        point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))
+        _tidy(point)
 
     # -- checkpoints ---------------------------------------------------------------------------
 
@@ -286,6 +287,7 @@ class PlaneSet:
         read, n_rows = Reader(saved, "planes"), point.arrays.stock.n_rows
         rows = read.array("rows", np.int32, (None, len(point.blocks)), least=0)
         check_rows(len(rows) >= 1, "planes has none")
+        check_rows(8.0 * len(rows) ** 2 <= most_bytes(rows.nbytes), "planes has too many")
         check_rows(rows < n_rows, "planes.rows has a corner that its block has not")
         self.rows = rows
         self.alpha = read.array("alpha", np.float64, (len(rows),), least=0.0)
@@ -293,6 +295,11 @@ class PlaneSet:
         self.idle = read.array("idle", np.int64, (len(rows),), least=0)
         self.gram, self.ell = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
         self._renew(point)
+
+
+def _tidy(point: DualPoint) -> None:
+    """Weights and ell without rounding; no corner is dropped, since planes name them by row."""
+    point.drop_older(np.full(len(point.blocks), -1, dtype=np.int64))  # (none is older)
 
 
 def _mixed(vectors: list[np.ndarray], alpha: np.ndarray) -> np.ndarray:

@@ -171,7 +171,7 @@ class DualPoint:
             self.drop_older(oldest)
 
     def drop_older(self, oldest: np.ndarray) -> None:
-        """The same, by block: dropped are idle corners that were last moved to before a visit."""
+        """As `tidy`; corners of weight zero go that were last moved to before visit `oldest[i]`."""
         arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
         call(_tidy, "tidy", *arrays)
 

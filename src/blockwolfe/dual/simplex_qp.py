@@ -143,7 +143,7 @@ def _find_direction(
 def _search(
     Q: np.ndarray, a: np.ndarray, slope: np.ndarray, d: np.ndarray, is_linear: bool
 ) -> tuple[float, bool]:
-    """The best step along d, exact zeros where it ends on the boundary; its gain, and whether."""
+    """Take the best step along d; its gain, and whether it ended on the boundary (at zeros)."""
     size = a.shape[0]
     rise, bend, gamma, leaving = _dot(slope, d, size), 0.0, np.inf, -1
     if not rise > 0.0 and not is_linear:

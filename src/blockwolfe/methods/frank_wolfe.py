@@ -95,11 +95,13 @@ class BatchEngine(DualEngine):
     def certify(self) -> Certificate:
         """All oracles at the current point; remembered for the step."""
         if self._found is None:
-            self._found = self._full_pass(keep=True)
-            if not self._is_counted:
-                self.ledger.counts.oracle_calls += self.n_blocks
-                self.ledger.counts.visits += self.n_blocks
-            self._is_counted = False
+            found = self._full_pass(keep=True)
+            with uninterrupted():
+                self._found = found
+                if not self._is_counted:
+                    self.ledger.counts.oracle_calls += self.n_blocks
+                    self.ledger.counts.visits += self.n_blocks
+                self._is_counted = False
         return self._found[0]
 
     @property

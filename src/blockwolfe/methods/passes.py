@@ -9,7 +9,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.methods.bcfw.sampling import Sampling, checked_draws
 from blockwolfe.problem.pace import Pace
 
 __all__ = ["Passes"]
@@ -42,6 +42,7 @@ class Passes:
 
     def _begin(self, max_visits: int) -> None:
         drawn = self.sampling.draws(np.full(self.n_blocks, np.inf), self.n_drawn, self.rng)
+        drawn = checked_draws(drawn, self.n_blocks, self.sampling, has_tree=False)
         self.order, self.done, self.is_open = drawn.block[:max_visits], 0, True
         self.n_drawn += len(self.order)
 

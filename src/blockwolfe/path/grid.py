@@ -65,7 +65,7 @@ def warm_state(
     problem: Problem, last: Result, lam: float, warm_start: str | None = "primal"
 ) -> State | None:
     """Where to begin for a smaller lambda, after the result of a larger one."""
-    if warm_start is None or last.last_state is None:
+    if warm_start is None or last.last_state is None or not last.method.takes_start:
         return None
     if warm_start == "dual":
         return last.last_state

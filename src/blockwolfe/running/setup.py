@@ -194,8 +194,8 @@ class Plan:
         is_open = self.limits.is_endless and not self.callbacks
         if self.start is not None and self.method.has_dual and not self.method.takes_start:
             raise OptionError(
-                f"start: the method {self.method.name!r} cannot begin at a dual point: it keeps "
-                "more than that tells; leave it out."
+                f"start: the method {self.method.name!r} cannot begin at a dual point, which "
+                "does not determine all that it keeps; leave start out."
             )
         if isinstance(engine, WalkingEngine) or not (is_open or self.start is not None):
             return

@@ -120,14 +120,14 @@ MUTANTS = [
         "tests/methods/test_workers.py::test_a_batch_draws_blocks_as_often_as_their_gaps_say",
     ),
     Mutant(
-        "methods/bcfw/engine.py",
+        "methods/bcfw/sampling.py",
         "least = -1 if has_tree else 0",
         "least = -1",
         "a user's order with -1 reads beside the blocks",
         OWN,
     ),
     Mutant(
-        "methods/bcfw/engine.py",
+        "methods/bcfw/sampling.py",
         "block.max() >= n_blocks",
         "block.max() > n_blocks",
         "a user's order reads beyond the blocks",

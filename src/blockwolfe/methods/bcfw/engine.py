@@ -14,7 +14,6 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
-from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
 from blockwolfe.methods.bcfw.gap_tree import make_tree
@@ -29,7 +28,7 @@ from blockwolfe.methods.bcfw.rules import (
     Draws,
     Rule,
 )
-from blockwolfe.methods.bcfw.sampling import Permutation
+from blockwolfe.methods.bcfw.sampling import Permutation, checked_draws
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate import Certificate, broken_oracle, sweep
@@ -124,7 +123,7 @@ class BlockEngine(DualEngine):
         sampling = Permutation() if self._source == FROM_STOCK else method.sampling
         draws = sampling.draws(ledger.gap, self._n_draws, self.rng)
         self._plant_tree()
-        draws = _checked(draws, self.n_blocks, sampling, has_tree=len(ledger.notes.tree) > 0)
+        draws = checked_draws(draws, self.n_blocks, sampling, has_tree=len(ledger.notes.tree) > 0)
         self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
         self._n_draws += len(self._draws.block)
         self._done, self._is_open = 0, True
@@ -316,17 +315,3 @@ class BlockEngine(DualEngine):
         size = read.given("batch_size")
         size = None if size is None else read.integer("batch_size", least=1)
         self.method = replace(self.method, batch_size=size)
-
-
-def _checked(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:
-    """Draws as the loop, which looks at nothing twice, can bear them: a rule may be a user's."""
-    block = np.ascontiguousarray(draws.block, dtype=np.int64)
-    uniform = np.ascontiguousarray(draws.uniform, dtype=np.float64)
-    least = -1 if has_tree else 0
-    is_sound = block.ndim == 1 and len(block) > 0 and block.shape == uniform.shape
-    if not is_sound or block.min() < least or block.max() >= n_blocks:
-        raise OptionError(
-            f"{type(sampling).__name__} gave blocks to visit that are not a list of numbers "
-            f"0..{n_blocks - 1}; correct its order()."
-        )
-    return Draws(block, uniform)

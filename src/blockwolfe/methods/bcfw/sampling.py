@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from blockwolfe.base.checks import check_integer
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Choice
 from blockwolfe.methods.bcfw.rules import Draws
 from blockwolfe.methods.registry import register
 
-__all__ = ["Adaptive", "Cyclic", "GapSampling", "MaxGap", "Permutation", "Sampling", "Uniform"]
+__all__ = [
+    "Adaptive",
+    "Cyclic",
+    "GapSampling",
+    "MaxGap",
+    "Permutation",
+    "Sampling",
+    "Uniform",
+    "checked_draws",
+]
 
 
 class Sampling(Choice):
@@ -168,3 +178,17 @@ class MaxGap(Adaptive):
     words: ClassVar[str] = "largest gap first"
 
     is_max: ClassVar[bool] = True
+
+
+def checked_draws(draws: Draws, n_blocks: int, sampling: Any, has_tree: bool) -> Draws:
+    """Draws as the loop, which looks at nothing twice, can bear them: a rule may be a user's."""
+    block = np.ascontiguousarray(draws.block, dtype=np.int64)
+    uniform = np.ascontiguousarray(draws.uniform, dtype=np.float64)
+    least = -1 if has_tree else 0
+    is_sound = block.ndim == 1 and len(block) > 0 and block.shape == uniform.shape
+    if not is_sound or block.min() < least or block.max() >= n_blocks:
+        raise OptionError(
+            f"{type(sampling).__name__} gave blocks to visit that are not a list of numbers "
+            f"0..{n_blocks - 1}; correct its order()."
+        )
+    return Draws(block, uniform)

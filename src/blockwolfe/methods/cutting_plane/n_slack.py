@@ -109,9 +109,11 @@ class NSlackEngine(BlockEngine):
     def certify(self) -> Certificate:
         """All oracles at the current point; remembered for the next iteration."""
         if self._found is None:
-            self._found = self._full_pass(keep=True)
-            self.ledger.counts.oracle_calls += 0 if self._is_counted else self.n_blocks
-            self._is_counted = False
+            found = self._full_pass(keep=True)
+            with uninterrupted():
+                self._found = found
+                self.ledger.counts.oracle_calls += 0 if self._is_counted else self.n_blocks
+                self._is_counted = False
         return self._found[0]
 
     @property

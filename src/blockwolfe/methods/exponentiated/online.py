@@ -15,6 +15,7 @@ from blockwolfe.base.ragged import starts
 from blockwolfe.base.schema import Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import roomier_means
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
 from blockwolfe.methods.dual_engine import DualEngine
@@ -37,13 +38,14 @@ class OnlineEG(Method):
 
     It needs the expectation oracle (marginals), and keeps a number for every part of every
     example: logarithms of dual weights. The first visit of a block gives every output some weight,
-    which may lower the dual; later ones never do. As it cannot tell those logarithms from a dual
-    point, it takes no `start`.
+    which may lower the dual; later ones never do. A dual point does not determine those
+    logarithms, so it takes no `start`.
 
     Parameters
     ----------
-    eta : size of each block's first step, in units of the largest loss; then it adapts: longer
-        after a step that was taken, half as long after one that would have lowered the dual.
+    eta : size of each block's first step: weights are multiplied by exp(eta H_i(y; w)). Then it
+        adapts: longer after a step that was taken, half as long after one that would have
+        lowered the dual.
     sampling : `Permutation()`, `Uniform()` or `Cyclic()`.
     certify_every : passes between certificates (each costs one oracle call per block).
 
@@ -74,7 +76,7 @@ class OnlineEG(Method):
 
     @property
     def can_stall(self) -> bool:
-        """After the first pass its dual never falls."""
+        """Once every block is on its Gibbs distribution, the dual never falls."""
         return True
 
     @property
@@ -84,6 +86,11 @@ class OnlineEG(Method):
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse what does not fit: potentials and means of all parts."""
+        if blocks.is_identity:
+            raise OptionError(
+                "method='online_eg' keeps a number for every part of every example, and the parts "
+                "of this task are the features themselves; use 'bcfw' or 'ssg'."
+            )
         check_memory(
             3.0 * BYTES * float(blocks.parts_of.sum()),
             "numbers for every part of every example (method 'online_eg')",

@@ -25,6 +25,8 @@ __all__ = ["Gibbs", "GibbsWork", "visit_gibbs"]
 
 # What becomes of eta after a step that was taken, and after one that was not.
 LONGER, SHORTER = 1.2, 0.5
+# An eta beyond this has long made its distribution a single output.
+MOST = 1e12
 
 
 class Gibbs(NamedTuple):
@@ -92,7 +94,7 @@ def _judge(
             gibbs.potential[begin + p] = trial[p]
         gibbs.scale[i] += eta
     if not is_noise:
-        gibbs.eta[i] *= LONGER if best >= enough else SHORTER
+        gibbs.eta[i] = min(gibbs.eta[i] * (LONGER if best >= enough else SHORTER), MOST)
     gibbs.is_there[i] = True
     return is_taken
 
@@ -111,7 +113,15 @@ def visit_gibbs(
         features.score(data, i, w, theta)
         _try(gibbs, i, theta, own.trial)
         scale = gibbs.scale[i] + gibbs.eta[i]
-        size, loss, _ = marginals(data, i, own.trial, scale, marginal_scratch, own.part, own.value)
+        size, loss, log_partition = marginals(
+            data, i, own.trial, scale, marginal_scratch, own.part, own.value
+        )
+        notes.last_visit[i] = counts.visits
+        counts.visits += 1
+        counts.oracle_calls += 1
+        if not np.isfinite(log_partition + loss):  # (scores overflow)
+            gibbs.eta[i] *= SHORTER
+            continue
         moved = _lay(means, i, size, own, work)
         ell_change = weight[i] * loss - point.ell[i]
         slope, terms = _slope(theta, work, moved)
@@ -134,7 +144,4 @@ def visit_gibbs(
             else:
                 features.add(data, i, part, delta, moved, -weight[i] / lam, w)
             counts.steps += 1
-        notes.last_visit[i] = counts.visits
-        counts.visits += 1
-        counts.oracle_calls += 1
     return span[1]

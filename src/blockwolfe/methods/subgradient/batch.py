@@ -75,5 +75,5 @@ class BatchSteps(PrimalEngine):
         found = self._ask(self.w, keep=True)
         w = self.within_bounds((1.0 - share) * self.w + share / self.lam * self._psi(found))
         with uninterrupted():  # (all of the step or none)
-            self.w, self.average = w, self.average + share * (w - self.average)
+            self.w, self.average = w, self.within_bounds(self.average + share * (w - self.average))
             self.count(visits=self.n_blocks, oracle_calls=self.n_blocks, steps=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.schema import Reader
 from blockwolfe.dual.work import make_work
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.sampling import Sampling
@@ -75,13 +76,17 @@ class VisitEngine(PrimalEngine):
         blocks, passes, sums = self.blocks, self.passes, Sums(self.total, self.late)
         begin, which = passes.done, (passes.order, (passes.done, until), self.counts.visits)
         of_blocks = (self._counted, blocks.seam, blocks.is_unit, blocks.data, self._own[1])
-        with uninterrupted():  # (what was visited is counted)
-            args = (*which, self.pull, *of_blocks, sums, self._work)
-            passes.done = end = int(call(add_visits, blocks.kind, *args))
-            n_made = end - begin
-            self.count(visits=n_made, oracle_calls=n_made, steps=n_made)
-        if end < until:
-            i = int(passes.order[end])
+        made = np.zeros(1, dtype=np.int64)
+        try:
+            args = (*which, self.pull, *of_blocks, sums, self._work, made)
+            call(add_visits, blocks.kind, *args)
+        finally:  # (also at Ctrl-C: what was visited is not visited again)
+            with uninterrupted():
+                n_made = int(made[0])
+                self.count(visits=n_made, oracle_calls=n_made, steps=n_made)
+                passes.done = begin + n_made
+        if passes.done < until:
+            i = int(passes.order[passes.done])
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
     # -- checkpoints ---------------------------------------------------------------------------
@@ -93,4 +98,7 @@ class VisitEngine(PrimalEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
+        read = Reader(saved)
+        self.total = read.array("kept.total", np.float64, self.total.shape)
+        self.late = read.array("kept.late", np.float64, self.late.shape)
         self.passes.restore(saved)

@@ -109,4 +109,4 @@ def _size(blocks: Blocks) -> float:
     """About the size of features: of the columns of parts, or of entries of true outputs."""
     sizes = blocks.column_norm if len(blocks.column_norm) else np.abs(blocks.truth.value)
     largest = float(sizes.max(initial=0.0))
-    return largest if largest > 0.0 else 1.0
+    return min(max(largest, 1e-100), 1e100) if largest > 0.0 else 1.0

@@ -91,5 +91,5 @@ class StochasticSteps(VisitEngine):
         k = self.counts.visits
         share = 2.0 / (k * (k + 1.0))
         if self.blocks.is_bounded:
-            return np.asarray(share * self.late)
+            return self.within_bounds(share * self.late)  # (but for rounding it is there)
         return np.asarray(share / self.lam * sum_of_totals(Sums(self.total, self.late), k))

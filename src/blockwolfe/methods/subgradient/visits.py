@@ -114,11 +114,11 @@ def _score(
 @jit
 def add_visits(
     order: np.ndarray, span: Any, n_before: int, pull: Pull, counted: Counted, seam: Any,
-    is_unit: bool, data: Any, scratch: Any, sums: Sums, work: Any,
-) -> int:  # fmt: skip
-    """Make the visits span[0]:span[1] of an order, after `n_before` others.
+    is_unit: bool, data: Any, scratch: Any, sums: Sums, work: Any, made: np.ndarray,
+) -> None:  # fmt: skip
+    """Make the visits span[0]:span[1] of an order, after `n_before` others; `made[0]` counts them.
 
-    Returns where it stopped: the end, or a block whose oracle gives more than it may.
+    It stops at a block whose oracle gives more than it may.
     """
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta = work.direction.part, work.direction.delta
@@ -128,7 +128,7 @@ def add_visits(
         _score(pull, k, i, counted.n_parts[i], seam, data, sums.total, work.theta)
         size, _, _ = oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
         if size > counted.room[i]:
-            return position
+            return
         n_parts = size  # (where outputs are not coded, `work.part` is `work.code`)
         if seam.is_coded:
             n_parts = oracles.unpack(data, i, work.code, size, work.part)
@@ -143,7 +143,7 @@ def add_visits(
             add(data, i, part, delta, moved, counted.pull[i], sums.total)
             if sums.late.shape[0]:
                 add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], sums.late)
-    return span[1]
+        made[0] += 1
 
 
 def sum_of_totals(sums: Sums, n_visits: int) -> np.ndarray:
