@@ -28,9 +28,23 @@ def _check_free(name: str, blocks: Blocks) -> None:
         )
 
 
+class PlaneMethod(Method):
+    """Base of methods whose every iteration is a full pass that adds to what is known."""
+
+    @property
+    def is_monotone(self) -> bool:
+        """A plane more never makes the best mixture worse."""
+        return True
+
+    @property
+    def full_pass_every(self) -> float:
+        """Every iteration is one."""
+        return 1.0
+
+
 @register
 @dataclass(frozen=True)
-class CuttingPlane(Method):
+class CuttingPlane(PlaneMethod):
     """Cutting planes: all oracles at one w, then the best w for all planes found so far.
 
     With ``slack="one"`` a full pass gives one plane, the mean over all examples. This is fully
@@ -68,16 +82,6 @@ class CuttingPlane(Method):
         """With how many slacks."""
         return "cutting planes, " + ("one slack" if self.slack == "one" else "n slacks")
 
-    @property
-    def is_monotone(self) -> bool:
-        """A plane more never makes the best mixture worse."""
-        return True
-
-    @property
-    def full_pass_every(self) -> float:
-        """Every iteration is one."""
-        return 1.0
-
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse bounds where there is one slack."""
         if self.slack == "one":
@@ -92,7 +96,7 @@ class CuttingPlane(Method):
 
 @register
 @dataclass(frozen=True)
-class BundleMethod(Method):
+class BundleMethod(PlaneMethod):
     """The bundle method (BMRM): the planes of `CuttingPlane`, and a stopping rule of its own.
 
     The planes are a model of the loss from below, and the dual is the minimum of that model. It
@@ -112,16 +116,6 @@ class BundleMethod(Method):
 
     def __post_init__(self) -> None:
         check_integer("prune_after", self.prune_after, 1, or_none=True)
-
-    @property
-    def is_monotone(self) -> bool:
-        """A plane more never makes the best mixture worse."""
-        return True
-
-    @property
-    def full_pass_every(self) -> float:
-        """Every iteration is one."""
-        return 1.0
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse bounds."""

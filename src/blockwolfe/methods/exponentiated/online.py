@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from blockwolfe.base.checks import check_integer, check_positive
+from blockwolfe.base.checks import check_positive
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import starts
@@ -16,11 +16,10 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.growth import roomier_means
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Engine, Method, Setup
-from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
+from blockwolfe.methods.base import Engine, Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.exponentiated.visits import Gibbs, GibbsWork, visit_gibbs
-from blockwolfe.methods.orders import check_orders
+from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.passes import Passes
 from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
@@ -33,7 +32,7 @@ BYTES = 8
 
 @register
 @dataclass(frozen=True)
-class OnlineEG(Method):
+class OnlineEG(VisitMethod):
     """Online exponentiated gradient: dual weights that are Gibbs distributions, block by block.
 
     It needs the expectation oracle (marginals), and keeps a number for every part of every
@@ -57,17 +56,13 @@ class OnlineEG(Method):
 
     name: ClassVar[str] = "online_eg"
     needs: ClassVar[tuple[str, ...]] = ("maximize", "marginals")
-    sees_gaps: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False
 
     eta: float = 1.0
-    sampling: Sampling = field(default_factory=Permutation)
-    certify_every: int = 10
 
     def __post_init__(self) -> None:
         check_positive("eta", self.eta)
-        check_orders(self)
-        check_integer("certify_every", self.certify_every, 1)
+        super().__post_init__()
 
     @property
     def words(self) -> str:
@@ -78,11 +73,6 @@ class OnlineEG(Method):
     def can_stall(self) -> bool:
         """Once every block is on its Gibbs distribution, the dual never falls."""
         return True
-
-    @property
-    def full_pass_every(self) -> float:
-        """As asked for."""
-        return float(self.certify_every)
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse what does not fit: potentials and means of all parts."""

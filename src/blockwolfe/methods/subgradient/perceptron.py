@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from blockwolfe.base.checks import check_flag, check_integer
+from blockwolfe.base.checks import check_flag
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Engine, Method, Setup
-from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
-from blockwolfe.methods.orders import check_orders
+from blockwolfe.methods.base import Engine, Setup
+from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.engine import VisitEngine
 from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
@@ -26,7 +25,7 @@ LARGE = 1e9
 
 @register
 @dataclass(frozen=True)
-class Perceptron(Method):
+class Perceptron(VisitMethod):
     """The averaged structured perceptron: the quick baseline, without loss and without lambda.
 
     A visit decodes, and adds psi where the best output is not the true one (or ties with it). It
@@ -51,28 +50,19 @@ class Perceptron(Method):
 
     name: ClassVar[str] = "perceptron"
     has_dual: ClassVar[bool] = False
-    sees_gaps: ClassVar[bool] = False
     switches: ClassVar[dict[str, dict[str, Any]]] = {"last": {"averaging": False}}
 
     averaging: bool = True
-    sampling: Sampling = field(default_factory=Permutation)
-    certify_every: int = 10
 
     def __post_init__(self) -> None:
         check_flag("averaging", self.averaging)
-        check_orders(self)
-        check_integer("certify_every", self.certify_every, 1)
+        super().__post_init__()
 
     @property
     def words(self) -> str:
         """Whether it averages, and in what order."""
         averaging = "averaged " if self.averaging else ""
         return f"{averaging}perceptron, {self.sampling.words}"
-
-    @property
-    def full_pass_every(self) -> float:
-        """As asked for."""
-        return float(self.certify_every)
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse bounds."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from blockwolfe.base.checks import check_flag, check_integer
-from blockwolfe.methods.base import Engine, Method, Setup
-from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
-from blockwolfe.methods.orders import check_orders
+from blockwolfe.base.checks import check_flag
+from blockwolfe.methods.base import Engine, Setup
+from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.engine import VisitEngine
 from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
@@ -20,7 +19,7 @@ __all__ = ["StochasticSubgradient"]
 
 @register
 @dataclass(frozen=True)
-class StochasticSubgradient(Method):
+class StochasticSubgradient(VisitMethod):
     """Stochastic subgradient steps (Pegasos): one oracle call, one step of size 1 / (lam k).
 
     Its average is a good model after few passes. There is no dual point, so it cannot say how far
@@ -44,28 +43,19 @@ class StochasticSubgradient(Method):
 
     name: ClassVar[str] = "ssg"
     has_dual: ClassVar[bool] = False
-    sees_gaps: ClassVar[bool] = False
     switches: ClassVar[dict[str, dict[str, Any]]] = {"last": {"averaging": False}}
 
     averaging: bool = True
-    sampling: Sampling = field(default_factory=Permutation)
-    certify_every: int = 10
 
     def __post_init__(self) -> None:
         check_flag("averaging", self.averaging)
-        check_orders(self)
-        check_integer("certify_every", self.certify_every, 1)
+        super().__post_init__()
 
     @property
     def words(self) -> str:
         """Whether it averages, and in what order."""
         averaging = ", averaging" if self.averaging else ""
         return f"stochastic subgradient steps, {self.sampling.words}{averaging}"
-
-    @property
-    def full_pass_every(self) -> float:
-        """As asked for."""
-        return float(self.certify_every)
 
     def start(self, setup: Setup) -> Engine:
         """Visits, pass after pass."""
