@@ -7,7 +7,7 @@ DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz mutants pictures browser docs clean
+.PHONY: help demo test everything lint format bench fuzz mutants pictures browser docs clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
@@ -32,6 +32,9 @@ lint: $(STAMP)   ## ruff and mypy
 
 test: lint       ## lint, types and all tests; what CI runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+everything:      ## as test, with every combination of choices: twice as long
+	BLOCKWOLFE_ALL_TESTS=1 $(MAKE) test
 
 format: $(STAMP) ## rewrite the source in the project's format
 	$(BIN)/ruff check --fix-only .

@@ -167,7 +167,7 @@ def test_what_the_defaults_rest_on():
 
 
 def test_more_features_of_words_tell_more(data_home):
-    rows = table_of("features_table.py", "--at-most", 300, "--data-home", data_home)
+    rows = table_of("features_table.py", "--at-most", 150, "--data-home", data_home)
     found = [number(row["held out"]) for row in rows]
     assert len(rows) == 5
     assert found[0] < found[-1]
@@ -181,3 +181,11 @@ def test_differences_over_splits():
     apart = number(other["measure"]) - number(ours["measure"])
     assert number(other["difference"]) == pytest.approx(apart, abs=2e-4)
     assert number(other["standard error"]) > 0.0
+
+
+def test_settings_over_folds():
+    arguments = ["--sets", "digits", "--at-most", 30, "--splits", 2, "--folds", 5, "--models"]
+    ours, same, other = table_of("splits_table.py", *arguments, "--settings", "5,0.01", "1000,0.01")
+    assert (same["measure"], number(same["difference"])) == (ours["measure"], 0.0)
+    assert other["model"] == "StructuredSVM, lam = 1000/n, tol = 0.01"
+    assert number(other["difference"]) < 0.0

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import amount
 import blockwolfe as bw
 from at_work import active_corner
 from zoo import PROBLEMS, bounded, enumerated_primal, hinge_terms
@@ -35,6 +36,7 @@ NAMES = [
     "tree",
     "toy-jitted",
 ]
+BOUNDED = {"free": False, "bounded": True}
 WITH_CORNERS = [m for m in METHODS if m.keeps_corners and not m.averaging]
 
 
@@ -42,6 +44,14 @@ def name_of(method):
     words = [type(method.sampling).__name__, type(method.step).__name__]
     words += ["cache" + str(method.cache.max_corners or "")] if method.cache else []
     return "-".join(words + ["averaging"] * method.averaging)
+
+
+def cases(methods, names, every):
+    """Some of all combinations: method, problem, bounds."""
+    found = amount.product(methods, names, BOUNDED, every=every)
+    ids = [f"{name_of(method)}-{name}-{free}" for method, name, free in found]
+    given = [(method, name, BOUNDED[free]) for method, name, free in found]
+    return pytest.mark.parametrize(("method", "name", "is_bounded"), given, ids=ids)
 
 
 def problem_of(name, is_bounded):
@@ -57,9 +67,7 @@ def problems():
     return {(n, b): problem_of(n, b) for n in NAMES for b in (False, True)}
 
 
-@pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("method", METHODS, ids=name_of)
+@cases(METHODS, NAMES, every=5)
 def test_invariants(problems, name, is_bounded, method):
     problem = problems[name, is_bounded]
     result = bw.solve(problem, LAM, method, 0.0, max_passes=12, random_state=0, point="last")
@@ -105,9 +113,7 @@ def assert_active_set(problem, state):
         assert not mean.any()
 
 
-@pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
-@pytest.mark.parametrize("name", ["multiclass-dense", "chain-dense"])
-@pytest.mark.parametrize("method", [m for m in METHODS if not m.averaging], ids=name_of)
+@cases([m for m in METHODS if not m.averaging], ["multiclass-dense", "chain-dense"], every=3)
 def test_interpreted_equals_compiled_bit_by_bit(problems, name, is_bounded, method):
     runs = []
     for is_compiled in (True, False):
@@ -120,9 +126,7 @@ def test_interpreted_equals_compiled_bit_by_bit(problems, name, is_bounded, meth
     assert runs[0].counts == runs[1].counts
 
 
-@pytest.mark.parametrize("is_bounded", [False, True], ids=["free", "bounded"])
-@pytest.mark.parametrize("name", ["multiclass-dense", "chain-dense"])
-@pytest.mark.parametrize("method", [m for m in METHODS if not m.averaging], ids=name_of)
+@cases([m for m in METHODS if not m.averaging], ["multiclass-dense", "chain-dense"], every=3)
 def test_agreement_within_certificates(problems, name, is_bounded, method):
     problem = problems[name, is_bounded]
     reference = bw.solve(problem, 0.5, "bcfw+pairwise", tol=1e-6, random_state=1)
@@ -167,8 +171,13 @@ def height_of(problem, result, i, row):
     return active.loss[row] - np.dot(result.w, psi)
 
 
-@pytest.mark.parametrize("step", STEPS[1:], ids=lambda step: type(step).__name__)
-@pytest.mark.parametrize("name", ["chain-dense", "multiclass-dense", "chain-python"])
+ACTIVE = [
+    *itertools.product(["chain-dense", "multiclass-dense"], STEPS[1:]),
+    ("chain-python", bw.Pairwise()),
+]
+
+
+@pytest.mark.parametrize(("name", "step"), ACTIVE, ids=lambda v: v if v in NAMES else None)
 def test_active_set_steps_reach_what_plain_steps_do_not(name, step):
     """Linear convergence in practice: 1e-5, where Frank-Wolfe steps are far away."""
     problem = PROBLEMS[name]()

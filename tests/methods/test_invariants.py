@@ -1,5 +1,6 @@
 """What must hold for every method on every problem (the list of invariants of the project)."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -73,17 +74,23 @@ def test_state_is_a_convex_combination_of_corners(name, method):
             blocks.data, i, truth.part[c:d], truth.value[c:d], d - c, blocks.weight[i], V
         )
         total += V
-        assert_in_hull(problem, i, V, state.ell[i])
+        assert_in_hull(corners_of(name)[i], problem.weight[i], V, state.ell[i])
     np.testing.assert_allclose(total, state.v, atol=1e-12)
 
 
-def assert_in_hull(problem, i, V, ell):
+@functools.cache
+def corners_of(name):
+    """(psi_i(y), L_i(y)) of all outputs of every block of a problem, a row each."""
+    problem = PROBLEMS[name]()
+    terms = (hinge_terms(problem, i) for i in range(len(problem)))
+    return [np.array([[*psi, loss] for psi, loss in found]) for found in terms]
+
+
+def assert_in_hull(corners, weight, V, ell):
     from scipy.optimize import nnls
 
-    weight = problem.weight[i]
-    terms = hinge_terms(problem, i)
-    corners = np.array([[*(weight * psi), weight * loss, 1.0] for psi, loss in terms]).T
-    _, residual = nnls(corners, np.array([*V, ell, 1.0]))
+    columns = np.vstack([weight * corners.T, np.ones(len(corners))])
+    _, residual = nnls(columns, np.array([*V, ell, 1.0]))
     assert residual < 1e-9
 
 

@@ -110,7 +110,7 @@ def test_a_state_of_means_is_taken_up_as_a_corner_per_block(make, averaging):
     assert_means(point, point.store())
     np.testing.assert_allclose(point.state().v, state.v, rtol=0, atol=1e-12)
     method = bw.BCFW(step=bw.Pairwise(), averaging=averaging, certify_every=1)
-    after = bw.solve(problem, LAM, method, 1e-4, start=state, max_passes=2000, random_state=0)
+    after = bw.solve(problem, LAM, method, 1e-4, start=state, max_passes=200, random_state=0)
     assert after.trace["dual"][0] == pytest.approx(before.certificate.dual, abs=1e-12)
     assert after.certificate.primal >= before.certificate.dual
     assert after.certificate.gap < before.certificate.gap
