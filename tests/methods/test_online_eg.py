@@ -7,6 +7,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.methods.exponentiated.visits import LONGER, SHORTER
 from blockwolfe.methods.registry import as_method
+from blockwolfe.problem.expectation import expectation
 from same_runs import assert_same, content
 from test_crafted_files import crafted
 from zoo import PROBLEMS, bounded, hinge_terms
@@ -113,6 +114,23 @@ def test_the_dual_never_falls_after_the_first_pass(is_bounded):
         duals.append(engine.dual())
     assert np.diff(duals).min() >= -1e-12
     assert duals[-1] > duals[0]
+
+
+def test_at_a_smaller_lambda_blocks_go_to_their_gibbs_distributions_again():
+    """Else steps, which start from those, might gain nothing for ever."""
+    problem = PROBLEMS["chain-dense"]()
+    blocks, engine = problem.blocks, engine_of(problem, as_method("online_eg"), LAM)
+    for _ in range(3):
+        engine.advance(len(problem), lambda: True)
+    engine.shrink(0.1, np.zeros(len(problem)))
+    engine.gibbs.eta[:] = 1e3  # (steps that are too long to be taken for their gain)
+    engine.advance(len(problem), lambda: True)
+    gibbs, ell = engine.gibbs, engine.state().ell
+    for i, begin in enumerate(gibbs.start):
+        theta = np.zeros(blocks.n_parts)
+        theta[: gibbs.n_parts[i]] = gibbs.potential[begin:][: gibbs.n_parts[i]]
+        expected = expectation(blocks, i, theta, gibbs.scale[i])
+        assert ell[i] == pytest.approx(blocks.weight[i] * expected.loss, abs=1e-12)
 
 
 def test_a_path_of_it():
