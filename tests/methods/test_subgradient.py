@@ -2,6 +2,7 @@
 
 import itertools
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -294,3 +295,15 @@ def test_ctrl_c_in_an_oracle_of_python_is_heard_at_once():
     assert result.status is bw.Status.INTERRUPTED
     assert result.counts.visits < 100
     assert result.certificate.primal == pytest.approx(problem.primal(result.w, LAM))
+
+
+def test_an_oracle_that_gives_too_much_is_stopped_in_its_visit():
+    """(so that nothing is written beside an array)"""
+    toy = bw.datasets.toy_problem(40, 3)
+    late = numba.njit(lambda data, i, w, index, value: (4 if i == 30 else 0, 1.0))
+    toy.task.compiled = lambda X, Y: bw.tasks.CompiledOracle(late, (0,), 3)
+    problem = bw.Problem(toy.task, toy.X, toy.Y)
+    engine = engine_of(problem, as_method("ssg+cyclic"), LAM)
+    with pytest.raises(bw.OracleError, match="example 30 returned more than max_size=3"):
+        engine.advance(len(problem), lambda: True)
+    assert engine.counts.visits == 30

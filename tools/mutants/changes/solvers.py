@@ -64,7 +64,7 @@ MUTANTS = [
         "        if size > counted.room[i]:\n            return\n",
         "",
         "an oracle that gives too much writes beside its arrays",
-        "tests/test_bad_input.py",
+        f"{SUBGRADIENT}::test_an_oracle_that_gives_too_much_is_stopped_in_its_visit",
     ),
     Mutant(
         VISITS,
