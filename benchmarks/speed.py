@@ -3,8 +3,9 @@
     make bench                    OCR-small and CoNLL-2000 where the data is found
                                   (BLOCKWOLFE_DATA or ../shared/data), else generated chains
 
-Prints, per problem: microseconds per visit of the compiled pass, of the bare oracle (scores and
-Viterbi, nothing else), and of the same algorithm written with numpy; then visits per second;
+Prints, per problem: microseconds per visit of the compiled pass, of stochastic subgradient steps
+(averaged), of the bare oracle (scores and Viterbi, nothing else), and of the same algorithm
+written with numpy; then visits per second;
 then the time from `import` to the first iteration with a cold and with a warm cache.
 Each figure is the best of several repetitions, interleaved, because machines are shared.
 """
@@ -52,11 +53,13 @@ def bare_oracle(n_blocks, seam, data, scratch, w, work):
         seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
 
 
-def engine_of(problem: bw.Problem) -> Engine:
-    """Plain block-coordinate Frank-Wolfe at its start, on one core."""
+def engine_of(problem: bw.Problem, method: bw.Method) -> Engine:
+    """A method at its start, on one core."""
     blocks, rng = problem.blocks, np.random.default_rng(0)
     state, workers = problem.initial_state(), Workers(blocks, 1)
-    return bw.BCFW().start(Setup(blocks, state, LAM, rng, workers))
+    engine = method.start(Setup(blocks, state, LAM, rng, workers))
+    engine.prepare()
+    return engine
 
 
 def advance_one_pass(engine: Engine) -> None:
@@ -124,16 +127,22 @@ def numpy_passes(problem: bw.Problem, order: np.ndarray, lam: float):
 
 def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, float]:
     blocks, n = problem.blocks, len(problem)
-    engine = engine_of(problem)
+    engine, steps = (engine_of(problem, m) for m in (bw.BCFW(), bw.StochasticSubgradient()))
     for _ in range(warm_up):
         advance_one_pass(engine)
+        advance_one_pass(steps)
     args = (n, blocks.seam, blocks.data, engine.scratch, engine.w, engine.point.work)
     call(bare_oracle, blocks.kind, *args)
-    visit, oracle = [], []
+    measured = {
+        "visit": lambda: advance_one_pass(engine),
+        "subgradient": lambda: advance_one_pass(steps),
+        "oracle": lambda: call(bare_oracle, blocks.kind, *args),
+    }
+    spent = {name: [] for name in measured}
     for _ in range(repetitions):
-        visit.append(seconds(lambda: advance_one_pass(engine)))
-        oracle.append(seconds(lambda: call(bare_oracle, blocks.kind, *args)))
-    return {"visit": 1e6 * min(visit) / n, "oracle": 1e6 * min(oracle) / n}
+        for name, function in measured.items():
+            spent[name].append(seconds(function))
+    return {name: 1e6 * min(found) / n for name, found in spent.items()}
 
 
 def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]:
@@ -143,7 +152,7 @@ def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]
     spent, dual = numpy_passes(problem, order, LAM)
     best = np.inf
     for _ in range(5):
-        engine = engine_of(problem)
+        engine = engine_of(problem, bw.BCFW())
         spent_here = sum(seconds(lambda e=engine: advance_one_pass(e)) for _ in range(n_passes))
         best = min(best, spent_here)
     ours = engine.dual()
@@ -177,13 +186,16 @@ def start_up(cache: str) -> tuple[float, float]:
 
 def main() -> None:
     console.print(f"{machine()}, one thread")
-    table = Table("problem", "visit", "bare oracle", "ratio", "visits per second")
+    table = Table(
+        "problem", "visit", "subgradient step", "bare oracle", "ratio", "visits per second"
+    )
     for name, problem in problems().items():
         is_small = problem.n_features < 10_000
         found = measure(problem, *((100, 40) if is_small else (3, 8)))
         table.add_row(
             name,
             f"{found['visit']:.2f} us",
+            f"{found['subgradient']:.2f} us",
             f"{found['oracle']:.2f} us",
             f"{found['visit'] / found['oracle']:.2f}",
             f"{1e6 / found['visit']:,.0f}",
