@@ -27,6 +27,15 @@ def table_of(script, *arguments):
     return [dict(zip(header, line, strict=True)) for line in body]
 
 
+def test_speed_of_visits():
+    """(it compares the dual with that of numpy)"""
+    command = [sys.executable, str(FOLDER / "speed.py"), "--small"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "same dual" in done.stdout
+    assert "SSG step" in done.stdout
+
+
 def number(cell):
     return float(cell.replace(",", ""))
 
