@@ -17,7 +17,16 @@ from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.registry import known_tasks, task_named
 from zoo import PROBLEMS, SHARE, chain_data, masked_chain_data, multiclass_data, tree_data
 
-HAVE = {"Chain", "Multiclass", "Multilabel", "Segments", "SpanningTree", "Tree"}
+HAVE = {
+    "Chain",
+    "Cut",
+    "Multiclass",
+    "Multilabel",
+    "PairwiseGraph",
+    "Segments",
+    "SpanningTree",
+    "Tree",
+}
 MOST_OUTPUTS = 500  # of blocks that are enumerated
 
 
@@ -60,6 +69,37 @@ def masked_trees():
     return bw.Problem(bw.tasks.Tree(3), X, Y)
 
 
+LOOPS = [
+    (1, []),
+    (3, [(0, 1), (1, 2), (2, 0)]),
+    (4, [(0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (0, 2)]),
+    (5, [(4, 0), (0, 1), (2, 1), (2, 3), (3, 4)]),  # (a ring, edges both ways)
+    (5, [(3, 1)]),
+]
+
+
+def grid(height, width):
+    node = np.arange(height * width).reshape(height, width)
+    beside = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
+    below = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
+    return height * width, np.concatenate([beside, below]).tolist()
+
+
+def graphs(task, shapes, n_labels, is_masked=False):
+    """Graphs with cycles, and edge features >= 0, as cuts need them."""
+    rng = np.random.default_rng(6)
+    X, Y = [], []
+    for n, edges in shapes:
+        y = rng.integers(n_labels, size=n)
+        allowed = (rng.random((n, n_labels)) < 0.6) | np.eye(n_labels, dtype=bool)[y]
+        features = rng.random((len(edges), 2))
+        edges = np.array(edges, dtype=int).reshape(-1, 2)
+        nodes = rng.normal(size=(n, 3))
+        X.append(bw.tasks.Graph(nodes, edges, features, allowed=allowed if is_masked else None))
+        Y.append(y)
+    return bw.Problem(task, X, Y)
+
+
 ALL = {
     **{
         name: PROBLEMS[name]
@@ -80,6 +120,11 @@ ALL = {
         bw.tasks.Multiclass(task_loss=bw.tasks.ZeroOne(class_weight={0: 3.0})), *multiclass_data()
     ),
     "tree-masked": masked_trees,
+    "loops": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3),
+    "loops-masked": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3, is_masked=True),
+    "grids": lambda: graphs(bw.tasks.PairwiseGraph(2), [grid(3, 3), grid(2, 4)], 2),
+    "cuts": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), [*LOOPS, grid(2, 4)], 2),
+    "cuts-masked": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), LOOPS, 2, is_masked=True),
     "segments": segments,
     "segments-share": lambda: segments(normalize=True),
     "parses": parses,
@@ -304,7 +349,7 @@ def test_others_have_none_and_the_error_names_those_that_have(name):
     assert len(problem.blocks.marginal_size) == 0
     with pytest.raises(bw.OptionError, match="has no oracle 'marginals'"):
         expectations(problem.blocks, np.zeros(problem.n_features))
-    with pytest.raises(bw.OptionError, match="tasks that have it: Chain, Multiclass, Multilabel"):
+    with pytest.raises(bw.OptionError, match="tasks that have it: Chain, Cut, Multiclass"):
         bw.solve(problem, 0.1, Smoothing(), max_passes=1)
 
 
@@ -348,3 +393,54 @@ def test_an_own_oracle_of_marginals_is_part_of_the_problem():
     w = np.zeros(blocks[0].n_features)
     half, whole = (expectations(given, w).loss for given in blocks)
     np.testing.assert_allclose(half, whole / 2)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e8, 1e12])
+def test_probabilities_of_large_scores_add_up_to_one(size):
+    """What every output has exactly one of, its means add up to, whatever rounding does."""
+    rng = np.random.default_rng(8)
+    blocks = of("segments").blocks
+    for i, n in enumerate((1, 2, 4, 5)):
+        mean = dense(blocks, expectation(blocks, i, scores(blocks, i, rng, size), 1.0))
+        covered = np.zeros(n)
+        for b, length in np.ndindex(n, 3):
+            at = (b * 3 + length) * 2
+            covered[b : b + length + 1] += mean[at : at + 2].sum()
+        np.testing.assert_allclose(covered, 1.0, rtol=0, atol=1e-12)
+        assert 0.0 <= mean.min() <= mean.max() <= 1.0 + 1e-15
+    for name in ("parses", "parses-pruned"):
+        blocks, X = of(name).blocks, of(name).X
+        for i, x in enumerate(X):
+            mean = dense(blocks, expectation(blocks, i, scores(blocks, i, rng, size), 1.0))
+            heads = np.bincount(np.asarray(x.pairs)[:, 1] - 1, mean[: len(x.pairs)])
+            np.testing.assert_allclose(heads, 1.0, rtol=0, atol=1e-12)
+            assert 0.0 <= mean.min() <= mean.max() <= 1.0 + 1e-15
+    blocks = of("loops").blocks
+    for i, (n, edges) in enumerate(LOOPS):
+        mean = dense(blocks, expectation(blocks, i, scores(blocks, i, rng, size), 1.0))
+        node, edge = mean[: 3 * n].reshape(n, 3), mean[3 * n :][: 9 * len(edges)].reshape(-1, 9)
+        np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(edge.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["online_eg", "excessive_gap"])
+def test_a_graph_that_is_too_wide_is_refused_before_any_work(name, monkeypatch):
+    shapes = [(2, [(0, 1)]), grid(4, 4)]
+    problem = graphs(bw.tasks.PairwiseGraph(2), shapes, 2)
+    bw.solve(problem, 0.1, "bcfw", max_passes=1)
+    monkeypatch.setattr("blockwolfe.structures.junction_tree.MOST_STATES", 2**4)
+    problem = graphs(bw.tasks.PairwiseGraph(2), shapes, 2)
+    sentence = (
+        r"X\[1\] has a width of more than 3: 5 nodes with 2 labels meet in one table of 2\^5 "
+        r"entries, where at most 16 are taken. Take sparser"
+    )
+    with pytest.raises(bw.OptionError, match=sentence):
+        bw.solve(problem, 0.1, name, max_passes=1)
+
+
+def test_an_exact_decoder_has_none_and_says_so():
+    pytest.importorskip("pytoulbar2")
+    problem = graphs(bw.tasks.PairwiseGraph(3, decoder="exact"), LOOPS, 3)
+    assert oracles_of(problem.task) == ("maximize",)
+    with pytest.raises(bw.OptionError, match="does not have .decoder='exact' has none"):
+        bw.solve(problem, 0.1, Smoothing(), max_passes=1)
