@@ -11,7 +11,7 @@ from at_work import engine_of
 from blockwolfe.methods.excessive_gap.method import FLATTER, STEEPER
 from same_runs import assert_same, content
 from test_crafted_files import crafted
-from zoo import PROBLEMS, bounded, chain_data, hinge_terms
+from zoo import LOOPS, PROBLEMS, bounded, chain_data, graphs, grid, hinge_terms
 
 LAM = 0.1
 SOME = [
@@ -171,6 +171,19 @@ def test_it_agrees_with_the_others(name, is_bounded):
     if is_bounded:
         blocks = problem.blocks
         assert ((blocks.lower <= result.w) & (result.w <= blocks.upper)).all()
+
+
+@pytest.mark.parametrize("method", ["excessive_gap", "online_eg"])
+@pytest.mark.parametrize("task", [bw.tasks.PairwiseGraph(2), bw.tasks.Cut(labels=[0, 1])])
+def test_it_agrees_on_graphs_with_cycles(task, method):
+    """By sums of junction trees; the maximum of pairwise graphs is bounded, not exact."""
+    problem = graphs(task, [*LOOPS, grid(3, 3)], 2)
+    best = bw.solve(problem, LAM, tol=1e-6, max_passes=5000, random_state=0).certificate
+    found = bw.solve(problem, LAM, method, tol=1e-2, max_passes=2000, random_state=0).certificate
+    assert found.valid
+    assert found.gap - found.slack <= 1e-2 * problem.unit
+    assert found.dual <= best.primal + 1e-12
+    assert best.dual - 1e-12 <= found.primal
 
 
 @pytest.mark.parametrize("is_bounded", [False, True])

@@ -23,7 +23,7 @@ from blockwolfe.problem.certificate import (
     primal_value,
     sweep,
 )
-from blockwolfe.problem.state import Store, initial_state, rebuild_v
+from blockwolfe.problem.state import Store, initial_state, rebuild_v, within_bounds
 from blockwolfe.results.restoring import record_of
 from blockwolfe.results.result import Counts
 from blockwolfe.tasks.reading.inputs import checked_w
