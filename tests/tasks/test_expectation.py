@@ -37,7 +37,7 @@ HAVE = {
     "SpanningTree",
     "Tree",
 }
-MOST_OUTPUTS = 500  # of blocks that are enumerated
+MOST_OUTPUTS = 512  # of blocks that are enumerated
 
 
 def label_sets(pairs, **options):
@@ -101,7 +101,7 @@ ALL = {
     "tree-masked": masked_trees,
     "loops": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3),
     "loops-masked": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3, is_masked=True),
-    "grids": lambda: graphs(bw.tasks.PairwiseGraph(2), [grid(3, 3), grid(2, 4)], 2),
+    "grids": lambda: graphs(bw.tasks.PairwiseGraph(2), [grid(3, 3), grid(2, 4), grid(2, 2), grid(2, 3)], 2),
     "cuts": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), [*LOOPS, grid(2, 4)], 2),
     "cuts-masked": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), LOOPS, 2, is_masked=True),
     "segments": segments,
