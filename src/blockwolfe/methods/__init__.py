@@ -4,7 +4,7 @@
 from blockwolfe.methods import auto, frank_wolfe
 from blockwolfe.methods.bcfw import settings
 from blockwolfe.methods.cutting_plane import methods as cutting_planes
-from blockwolfe.methods.excessive_gap import method as excessive_gap
+from blockwolfe.methods.excessive_gap import method as smoothing
 from blockwolfe.methods.exponentiated import online
 from blockwolfe.methods.subgradient import batch, perceptron, stochastic
 
@@ -12,10 +12,10 @@ __all__ = [
     "auto",
     "batch",
     "cutting_planes",
-    "excessive_gap",
     "frank_wolfe",
     "online",
     "perceptron",
     "settings",
+    "smoothing",
     "stochastic",
 ]
