@@ -140,6 +140,36 @@ def matching_data(n=8, largest=3, seed=0):
     return X, Y
 
 
+LOOPS = [
+    (1, []),
+    (3, [(0, 1), (1, 2), (2, 0)]),
+    (4, [(0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (0, 2)]),
+    (5, [(4, 0), (0, 1), (2, 1), (2, 3), (3, 4)]),  # (a ring, edges both ways)
+    (5, [(3, 1)]),
+]
+
+
+def grid(height, width):
+    node = np.arange(height * width).reshape(height, width)
+    beside = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
+    below = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
+    return height * width, np.concatenate([beside, below]).tolist()
+
+
+def graphs(task, shapes, n_labels, is_masked=False):
+    """Graphs with cycles, and edge features >= 0, as cuts need them."""
+    rng = np.random.default_rng(6)
+    X, Y = [], []
+    for n, edges in shapes:
+        y = rng.integers(n_labels, size=n)
+        allowed = (rng.random((n, n_labels)) < 0.6) | np.eye(n_labels, dtype=bool)[y]
+        ends, features = np.array(edges, dtype=int).reshape(-1, 2), rng.random((len(edges), 2))
+        nodes = rng.normal(size=(n, 3))
+        X.append(bw.tasks.Graph(nodes, ends, features, allowed=allowed if is_masked else None))
+        Y.append(y)
+    return bw.Problem(task, X, Y)
+
+
 PROBLEMS = {
     "multiclass-dense": lambda: bw.Problem(bw.tasks.Multiclass(), *multiclass_data()),
     "multiclass-sparse": lambda: bw.Problem(

@@ -40,6 +40,7 @@ from blockwolfe.methods.bcfw.steps import (
     Step,
 )
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
+from blockwolfe.methods.excessive_gap.method import ExcessiveGap
 from blockwolfe.methods.exponentiated.online import OnlineEG
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
@@ -107,6 +108,7 @@ __all__ = [
     "DataNotFoundError",
     "Engine",
     "Event",
+    "ExcessiveGap",
     "FrankWolfe",
     "GapSampling",
     "InputError",

@@ -15,6 +15,7 @@ from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.base.records import flattened
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.dual.blending import blend
 from blockwolfe.dual.growth import (
     Means,
     active_set,
@@ -162,7 +163,18 @@ class DualPoint:
             self.work = roomier_work(self.work, self.blocks, stock.capacity)
         self.arrays = self.arrays._replace(means=means, stock=stock)
 
+    def make_room_for_marginals(self) -> None:
+        """Let every block (whose mean is kept) take all parts of a Gibbs distribution."""
+        means, blocks = self.arrays.means, self.blocks
+        most = np.minimum(blocks.marginal_size, blocks.parts_of - means.length)
+        means = roomier_means(means, most, keeps_mean=True, has_lag=False)
+        self.arrays = self.arrays._replace(means=means)
+
     # -- means ----------------------------------------------------------------------------------
+
+    def blend(self, gamma: float, to: Store) -> None:
+        """Move all means and ell by gamma towards another point; w and v stay as they were."""
+        call(blend, "blend", gamma, self.arrays.means, self.arrays.ell, to, self.work)
 
     def tidy(self, last_visit: np.ndarray) -> None:
         """Weights and ell without the rounding of many steps; corners out of use are dropped."""

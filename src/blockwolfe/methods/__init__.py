@@ -4,6 +4,7 @@
 from blockwolfe.methods import auto, frank_wolfe
 from blockwolfe.methods.bcfw import settings
 from blockwolfe.methods.cutting_plane import methods as cutting_planes
+from blockwolfe.methods.excessive_gap import method as smoothing
 from blockwolfe.methods.exponentiated import online
 from blockwolfe.methods.subgradient import batch, perceptron, stochastic
 
@@ -15,5 +16,6 @@ __all__ = [
     "online",
     "perceptron",
     "settings",
+    "smoothing",
     "stochastic",
 ]

@@ -45,13 +45,18 @@ class DualEngine(WalkingEngine):
 
     # -- certificates --------------------------------------------------------------------------
 
-    def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
-        """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
+    def _full_pass(
+        self, keep: bool = False, w: np.ndarray | None = None
+    ) -> tuple[Certificate, Sweep]:
+        """Certify the point (with averaging: the average); renews w and, if it can, the gaps.
+
+        A method with a primal point of its own gives its w, beside which the dual point is put.
+        """
         point, ledger = self.point, self.ledger
         self._tidy()
         store = point.store(self._n_averaged)
         certificate, v, found = examine(
-            self.blocks, store, point.lam, *self.own, keep, self.workers
+            self.blocks, store, point.lam, *self.own, keep, self.workers, w
         )
         ledger.put(hinge=found.hinge)
         if point.has_average:

@@ -9,19 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_flag
-from blockwolfe.base.compiled import call, jit, uninterrupted
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.directions import append_parts, move_mean, take_direction
-from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.walking import state_of_corners
-from blockwolfe.dual.work import Work, meet
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.registry import register
 from blockwolfe.problem.certificate import Certificate, Sweep
-from blockwolfe.problem.state import State, Store
+from blockwolfe.problem.state import State
 
 __all__ = ["BatchEngine", "FrankWolfe"]
 
@@ -63,20 +60,6 @@ class FrankWolfe(Method):
     def start(self, setup: Setup) -> Engine:
         """Joint steps, one after another."""
         return BatchEngine(self, setup)
-
-
-@jit
-def _blend(gamma: float, means: Means, ell: np.ndarray, to: Store, work: Work) -> None:
-    """Move every block by gamma towards another point."""
-    look, direction = work.look, work.direction
-    for i in range(ell.shape[0]):
-        look.number[0] += 1
-        n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, look, 0)
-        n_met = meet(to.part, to.mean, to.start[i], to.length[i], 1.0, look, n_met)
-        append_parts(means, i, look.met, n_met)
-        size = take_direction(look, n_met, direction)
-        move_mean(means.mean, means.start[i], direction, size, gamma)
-        ell[i] += gamma * (to.ell[i] - ell[i])
 
 
 class BatchEngine(DualEngine):
@@ -139,8 +122,7 @@ class BatchEngine(DualEngine):
         point = self.point
         if gamma > 0.0:
             point.make_room()
-            arrays = (point.arrays.means, point.arrays.ell, corners.store(), point.work)
-            call(_blend, "blend", gamma, *arrays)
+            point.blend(gamma, corners.store())
             point.rebuild()
         return gamma > 0.0
 

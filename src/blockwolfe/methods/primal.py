@@ -23,7 +23,7 @@ from blockwolfe.problem.certificate import (
     primal_value,
     sweep,
 )
-from blockwolfe.problem.state import Store, initial_state, rebuild_v
+from blockwolfe.problem.state import Store, initial_state, rebuild_v, within_bounds
 from blockwolfe.results.restoring import record_of
 from blockwolfe.results.result import Counts
 from blockwolfe.tasks.reading.inputs import checked_w
@@ -76,8 +76,7 @@ class PrimalEngine(Engine):
 
     def within_bounds(self, w: np.ndarray) -> np.ndarray:
         """The weights nearest to w that the problem allows."""
-        blocks = self.blocks
-        return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
+        return within_bounds(self.blocks, w)
 
     def value_and_subgradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """(1) at any w, and a subgradient there, by one oracle call per block."""

@@ -18,10 +18,18 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.ragged import starts
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.state import Store
 from blockwolfe.tasks.base import Corners
 
-__all__ = ["Expectation", "Expectations", "MarginalWork", "expectation", "expectations"]
+__all__ = [
+    "Expectation",
+    "Expectations",
+    "MarginalWork",
+    "expectation",
+    "expectations",
+    "prepare",
+]
 
 
 class Expectation(NamedTuple):
@@ -96,11 +104,13 @@ def expectations(
     *,
     order: np.ndarray | None = None,
     own: tuple[MarginalWork, Any] | None = None,
+    pace: Pace | None = None,
 ) -> Expectations:
-    """Of some or all blocks at theta = F_i^T w, in one compiled call.
+    """Of some or all blocks at theta = F_i^T w, by compiled calls.
 
     Smoothed by mu they are those at ``w / mu`` with ``scale = 1 / mu``. `own` is
     ``(MarginalWork.of(blocks), blocks.marginal_scratch())``, to be used again and again.
+    In slices, between which Ctrl-C is heard and `pace` may raise `OutOfTimeError`.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(2, bias=False), [[0.0], [1.0]], [0, 1])
@@ -111,11 +121,24 @@ def expectations(
     order = np.arange(len(blocks)) if order is None else np.asarray(order, dtype=np.int64)
     oracle = blocks.marginals
     work, scratch = (MarginalWork.of(blocks), blocks.marginal_scratch()) if own is None else own
-    out = _room(blocks, order)
+    out, pace, done = _room(blocks, order), Pace() if pace is None else pace, 0
     args = (blocks.data, order, blocks.truth, w, float(scale), work, scratch, out)
     kind = (str(oracle._numba_type_), blocks.is_identity)
-    call(_fill, kind, oracle, blocks.features.score, blocks.is_identity, *args)
+    seam = (oracle, blocks.features.score, blocks.is_identity)
+    while done < len(order):
+        until = pace.until(done, len(order))
+        call(_fill, kind, (done, until), *seam, *args)
+        done = until
+        pace.note(done)
     return out
+
+
+def prepare(blocks: Blocks, own: tuple[MarginalWork, Any]) -> None:
+    """Compile what `expectations` runs, by running it on no block."""
+    oracle, none, w = blocks.marginals, np.zeros(0, dtype=np.int64), np.zeros(blocks.n_features)
+    args = (blocks.data, none, blocks.truth, w, 1.0, *own, _room(blocks, none))
+    kind = (str(oracle._numba_type_), blocks.is_identity)
+    call(_fill, kind, (0, 0), oracle, blocks.features.score, blocks.is_identity, *args)
 
 
 def _room(blocks: Blocks, order: np.ndarray) -> Expectations:
@@ -135,6 +158,7 @@ def _room(blocks: Blocks, order: np.ndarray) -> Expectations:
 
 @jit
 def _fill(
+    span: Any,
     marginals: Any,
     score: Any,
     is_identity: bool,
@@ -147,9 +171,9 @@ def _fill(
     scratch: Any,
     out: Expectations,
 ) -> None:
-    """Ask the oracle of every block in turn."""
+    """Ask the oracle of the blocks at positions span[0]:span[1] of the order."""
     theta = w if is_identity else work.theta
-    for s in range(order.shape[0]):
+    for s in range(span[0], span[1]):
         i = order[s]
         if not is_identity:
             score(data, i, w, theta)

@@ -40,6 +40,7 @@ __all__ = [
     "initial_state",
     "rebuild_v",
     "weights_of",
+    "within_bounds",
 ]
 
 # Shares in which v is summed: as many threads can help.
@@ -174,7 +175,11 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
     """The weights w = clip(v / lam, l, u)."""
-    w = v / lam
+    return within_bounds(blocks, v / lam)
+
+
+def within_bounds(blocks: Blocks, w: np.ndarray) -> np.ndarray:
+    """The weights nearest to w that the problem allows."""
     return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
 
 

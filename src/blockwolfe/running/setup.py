@@ -54,9 +54,11 @@ def checked_method(problem: Problem, method: Any) -> Method:
     offered = oracles_of(problem.task)
     for oracle in chosen.needs:
         if oracle not in offered:
+            reason = getattr(problem.task, "lacks", {}).get(oracle)
             raise OptionError(
                 f"method {chosen.name!r} needs the oracle {oracle!r}, which "
-                f"{type(problem.task).__name__} does not have; {_tasks_with(oracle)}."
+                f"{type(problem.task).__name__} does not have{f' ({reason})' if reason else ''}; "
+                f"{_tasks_with(oracle)}."
             )
     return chosen
 

@@ -133,9 +133,21 @@ def marginals_into(n_words: int, stages: Any, d: Any, swapped: Any, p: Any) -> f
         _go_back(now, after, m, d[m - 1], n_words, p)
         _swap(now, m, m, swapped[m - 1])
         _swap(p, m, n_words, swapped[m - 1])
-    for a in range((n_words + 1) * n_words):
-        p[a] = max(p[a], 0.0)  # (below zero is rounding)
+    _normalize(n_words, p)
     return float(total)
+
+
+@jit
+def _normalize(n_words: int, p: Any) -> None:
+    """Every word has one head: what its arcs lack to probability one, or to zero, is rounding."""
+    for c in range(n_words):
+        total = 0.0
+        for h in range(n_words + 1):
+            at = h * n_words + c
+            p[at] = max(p[at], 0.0)
+            total += p[at]
+        for h in range(n_words + 1 if total > 0.0 else 0):
+            p[h * n_words + c] /= total
 
 
 @jit

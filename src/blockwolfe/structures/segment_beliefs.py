@@ -1,12 +1,14 @@
-"""Max-marginals and marginals of labelled segments, forwards and backwards.
+"""Max-marginals and marginals of labelled segments.
 
-With `enter` as in `segments`, and what follows gathered in the same way (see `gathering`),
+Marginals go forwards by sums of scores, and backwards by probabilities: the last segment, given
+where it ends, and what lies before it, given where it begins. So what begins at a place is what
+ends there, and every position is covered with probability one, however large scores are.
+
+Beliefs go both ways. With `enter` as in `segments`, and what follows gathered in the same way (see
+`gathering`),
 
     leave[t, k]     = what follows a segment of label k that ends at t,    leave[T, k] = 0
     belief[b, l, k] = enter[b, k] + segment[b, l - 1, k] + leave[b + l, k]
-
-A boundary at t between labels j and k has done[t, j] + transition[t - 1, j, k] + ahead[t, k]:
-what ends there, and what begins there.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.structures.choice import soften
 from blockwolfe.structures.gathering import gathered
 
 __all__ = ["Room", "beliefs", "marginals_into"]
@@ -25,9 +28,9 @@ class Room(NamedTuple):
     """Scratch for a sequence of T positions: see above."""
 
     enter: np.ndarray  # (T + 1, K)
-    done: np.ndarray  # (T + 1, K)
-    leave: np.ndarray  # (T + 1, K)
-    ahead: np.ndarray  # (T + 1, K)
+    done: np.ndarray  # (T + 1, K): all that ends at a place with a label
+    begins: np.ndarray  # (T + 1, K): probability that a segment of a label begins there
+    ends: np.ndarray  # (T + 1, K): and that one ends there
     terms: np.ndarray  # (the larger of M and K,): terms that are being gathered
 
 
@@ -53,7 +56,7 @@ def _enter(segment: Any, transition: Any, is_sum: bool, enter: Any, done: Any, t
 
 @jit
 def _leave(segment: Any, transition: Any, is_sum: bool, leave: Any, ahead: Any, terms: Any) -> None:
-    """Fill `leave` (T + 1, K); `ahead` (T, K) is what begins at each place."""
+    """Fill `leave` (T + 1, K); `ahead` (T, K) is what begins at a place."""
     n_positions, longest, n_labels = segment.shape
     for k in range(n_labels):
         leave[n_positions, k] = 0.0
@@ -78,23 +81,42 @@ def marginals_into(
     Returns the logarithm of the sum. Segments over the end are never chosen.
     """
     n_positions, longest, n_labels = segment.shape
-    enter, done, leave, ahead, terms = room
+    enter, done, begins, ends, terms = room
     total = _enter(segment, transition, True, enter, done, terms)
-    _leave(segment, transition, True, leave, ahead, terms)
     for b in range(n_positions):
-        for length in range(1, longest + 1):
-            is_inside = b + length <= n_positions
-            for k in range(n_labels):
-                belief = -np.inf
-                if is_inside:
-                    belief = enter[b, k] + segment[b, length - 1, k] + leave[b + length, k]
-                of_segments[b, length - 1, k] = np.exp(belief - total)
-    for t in range(1, n_positions):
-        for j in range(n_labels):
-            for k in range(n_labels):
-                belief = done[t, j] + transition[t - 1, j, k] + ahead[t, k]
-                of_boundaries[t - 1, j, k] = np.exp(belief - total)
+        for k in range(n_labels):
+            begins[b, k] = ends[b, k] = 0.0
+            for length in range(longest):
+                of_segments[b, length, k] = 0.0
+    for k in range(n_labels):
+        ends[n_positions, k] = done[n_positions, k]
+    soften(ends[n_positions])
+    for t in range(n_positions, 0, -1):
+        if t < n_positions:
+            _share_boundary(t, transition, room, of_boundaries[t - 1])
+        n = min(longest, t)
+        for k in range(n_labels):
+            for length in range(1, n + 1):
+                terms[length - 1] = segment[t - length, length - 1, k] + enter[t - length, k]
+            soften(terms[:n])
+            for length in range(1, n + 1):
+                share = ends[t, k] * terms[length - 1]
+                of_segments[t - length, length - 1, k] = share
+                begins[t - length, k] += share
     return float(total)
+
+
+@jit
+def _share_boundary(t: int, transition: Any, room: Room, out: Any) -> None:
+    """Share what begins at t among the labels of what ends there."""
+    n_labels, terms = out.shape[0], room.terms
+    for k in range(n_labels):
+        for j in range(n_labels):
+            terms[j] = room.done[t, j] + transition[t - 1, j, k]
+        soften(terms[:n_labels])
+        for j in range(n_labels):
+            out[j, k] = room.begins[t, k] * terms[j]
+            room.ends[t, j] += out[j, k]
 
 
 def beliefs(

@@ -10,13 +10,21 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.structures import cut
+from blockwolfe.structures import cut, junction_tree
 from blockwolfe.structures.binary_spaces import FREE, CutSpace
 from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.how_sure import HowSure
+from blockwolfe.tasks.junction import ByJunctionTree, plan_in
 from blockwolfe.tasks.labelling import LabellingTask, refuse_labels
-from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, oracles
+from blockwolfe.tasks.part_functions import (
+    PartData,
+    PartScratch,
+    augment,
+    augment_by,
+    finish_means,
+    oracles,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput
 
 __all__ = ["Cut"]
@@ -55,6 +63,33 @@ def maximize(
 
 
 @jit
+def marginals(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of the second label and of cut edges, by a junction tree over two labels."""
+    size, n_nodes = augment_by(data, i, theta, scale, scratch.augmented), data.size[i, 0]
+    mean, floats, n = scratch.augmented, scratch.floats, 2 * n_nodes + 4 * (size - data.size[i, 0])
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    unary, pairwise, found = floats[: 2 * n_nodes], floats[2 * n_nodes : n], floats[n : 2 * n]
+    has_required, first = data.required.shape[0] > 0, data.columns.node.offset[i]
+    for t in range(n_nodes):
+        is_required = has_required and data.required[first + t]
+        unary[2 * t], unary[2 * t + 1] = FORBIDDEN if is_required else 0.0, mean[t]
+    for e in range(ends.shape[0]):
+        pairwise[4 * e] = pairwise[4 * e + 3] = 0.0
+        pairwise[4 * e + 1] = pairwise[4 * e + 2] = mean[n_nodes + e]
+    plan, ints = plan_in(scratch.ints, i)
+    rest = floats[2 * n :]
+    total = junction_tree.means_into(unary, pairwise, ends, 2, plan, found, ints, rest)
+    for t in range(n_nodes):
+        mean[t] = found[2 * t + 1]
+    for e in range(ends.shape[0]):
+        at = 2 * n_nodes + 4 * e
+        mean[n_nodes + e] = found[at + 1] + found[at + 2]
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
+@jit
 def _loss(data: PartData, i: int, labels: Any) -> float:
     """Summed over wrong nodes: exactly zero at the truth, which base plus costs need not be."""
     begin, loss = data.cost_start[i], 0.0
@@ -67,7 +102,7 @@ def _loss(data: PartData, i: int, labels: Any) -> float:
     return loss
 
 
-class Cut(HowSure, LabellingTask):
+class Cut(ByJunctionTree, HowSure, LabellingTask):
     """One of two labels for each node of a graph: X is a list of `Graph`, Y of label arrays.
 
     With s_t = -1 for the first label and +1 for the second, x_t the features of node t and
@@ -78,6 +113,8 @@ class Cut(HowSure, LabellingTask):
     (less sum_t -x_t, which is the same for all y). Weights of edges are kept >= 0: then neighbours
     never gain by differing, and every maximum is found exactly by min-cut, on any graph. Edge
     features should be large where neighbours are alike; without any, all edges share one weight.
+    Sums over all labellings (marginals, for methods that need them) only graphs of small width
+    have: see `structures.junction_tree`.
 
     Parameters
     ----------
@@ -96,7 +133,7 @@ class Cut(HowSure, LabellingTask):
     [['sky', 'sky', 'field'], ['sky']]
     """
 
-    block_oracles = oracles(maximize)
+    block_oracles = oracles(maximize, marginals)
     bounds = {"edge": (0, None)}  # noqa: RUF012 (a constant of the class)
     n_labels = None
 

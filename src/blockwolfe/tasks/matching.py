@@ -80,6 +80,10 @@ class Matching(HowSure, PartTask):
     """
 
     block_oracles = oracles(maximize)
+    # (a constant of the class)
+    lacks = {  # noqa: RUF012
+        "marginals": "the sum over all matchings is a permanent, which is not tractable"
+    }
 
     def __init__(
         self,

@@ -14,15 +14,18 @@ import numpy as np
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.errors import unknown_option
-from blockwolfe.structures import graph, graph_exact
-from blockwolfe.tasks.base import TaskBlocks
+from blockwolfe.structures import graph, graph_exact, junction_tree
+from blockwolfe.tasks.base import Oracles, TaskBlocks
+from blockwolfe.tasks.junction import ByJunctionTree, plan_in
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import (
     Options,
     PartData,
     PartScratch,
     augment,
+    augment_by,
     finish,
+    finish_means,
     oracles,
     score,
 )
@@ -48,6 +51,22 @@ def _decode(data: PartData, i: int, theta: Any, scratch: PartScratch, labels: An
 
 
 @jit
+def marginals(
+    data: PartData, i: int, theta: Any, scale: float, scratch: PartScratch, part: Any, value: Any
+) -> tuple[int, float, float]:
+    """Means of labels and pairs of labels by a junction tree."""
+    size = augment_by(data, i, theta, scale, scratch.augmented)
+    n_labels = data.columns.n_node_labels
+    n_unary = data.size[i, 0] * n_labels
+    ends = data.ends[data.columns.edge.offset[i] : data.columns.edge.offset[i + 1]]
+    unary, pairwise = scratch.augmented[:n_unary], scratch.augmented[n_unary:size]
+    mean, floats = scratch.floats[:size], scratch.floats[size:]
+    plan, ints = plan_in(scratch.ints, i)
+    total = junction_tree.means_into(unary, pairwise, ends, n_labels, plan, mean, ints, floats)
+    return finish_means(data, i, scale, mean, total, part, value)
+
+
+@jit
 def maximize(
     data: PartData, i: int, theta: Any, scratch: PartScratch, code: Any, value: Any
 ) -> tuple[int, float, float]:
@@ -68,7 +87,15 @@ def maximize(
     return size, loss, max(upper - own, 0.0)
 
 
-class PairwiseGraph(LabellingTask):
+class _ByDecoder:
+    """The oracles: an exact decoder is in Python, and has no sums beside it."""
+
+    def __get__(self, task: Any, owner: Any = None) -> Oracles:
+        is_exact = task is not None and task.decoder == "exact"
+        return oracles(maximize) if is_exact else oracles(maximize, marginals)
+
+
+class PairwiseGraph(ByJunctionTree, LabellingTask):
     """Labels on graphs with cycles: X is a list of `Graph`, Y a list of label arrays.
 
     Weights: node features x labels, and edge features x pairs of labels (row: the label of the
@@ -76,7 +103,8 @@ class PairwiseGraph(LabellingTask):
 
     The best labels of such a graph are NP-hard to find. The decoder bounds how much it may have
     missed, and training is certified by these bounds (see `Certificate.slack`). On forests, and
-    wherever the bound is tight, it is exact.
+    wherever the bound is tight, it is exact. Sums over all labellings (marginals, for methods that
+    need them) are exact, but only for graphs of small width: see `structures.junction_tree`.
 
     Parameters
     ----------
@@ -99,7 +127,8 @@ class PairwiseGraph(LabellingTask):
     """
 
     exact = False
-    block_oracles = oracles(maximize)
+    block_oracles = _ByDecoder()
+    lacks = {"marginals": "decoder='exact' has none, the approximate one has"}  # noqa: RUF012
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ LOOP, ENGINE, CACHE_FILE = (
     "methods/bcfw/cache.py",
 )
 FW = "methods/frank_wolfe.py"
+BLENDING = "dual/blending.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
 BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
@@ -327,7 +328,7 @@ MUTANTS = [
         "tests/methods/test_visits_judged.py",
     ),
     Mutant(
-        FW,
+        BLENDING,
         "ell[i] += gamma * (to.ell[i] - ell[i])",
         "ell[i] += gamma * to.ell[i]",
         "a dual above the optimum",

@@ -10,14 +10,12 @@ import numpy as np
 
 from blockwolfe.base.checks import check_positive
 from blockwolfe.base.compiled import call, uninterrupted
-from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import starts
 from blockwolfe.base.schema import Reader
 from blockwolfe.base.seeds import plain_state, restore_state
-from blockwolfe.dual.growth import roomier_means
-from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Engine, Setup
 from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.methods.every_part import check_parts
 from blockwolfe.methods.exponentiated.visits import Gibbs, GibbsWork, visit_gibbs
 from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.passes import Passes
@@ -26,8 +24,6 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Certificate
 
 __all__ = ["OnlineEG"]
-
-BYTES = 8
 
 
 @register
@@ -76,16 +72,7 @@ class OnlineEG(VisitMethod):
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse what does not fit: potentials and means of all parts."""
-        if blocks.is_identity:
-            raise OptionError(
-                "method='online_eg' keeps a number for every part of every example, and the parts "
-                "of this task are the features themselves; use 'bcfw' or 'ssg'."
-            )
-        check_memory(
-            3.0 * BYTES * float(blocks.parts_of.sum()),
-            "numbers for every part of every example (method 'online_eg')",
-            "Use a method that keeps none, such as 'bcfw' or 'ssg'.",
-        )
+        check_parts(self.name, blocks, n_each=3)
 
     def start(self, setup: Setup) -> Engine:
         """Visits, pass after pass."""
@@ -121,16 +108,8 @@ class OnlineEngine(DualEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        self._make_room()
+        self.point.make_room_for_marginals()
         self.passes.run(max_visits, may_go_on, self._visit)
-
-    def _make_room(self) -> None:
-        """For all parts that a block has: a Gibbs distribution may give each some weight."""
-        point, blocks = self.point, self.blocks
-        means = point.arrays.means
-        most = np.minimum(blocks.marginal_size, blocks.parts_of - means.length)
-        means = roomier_means(means, most, keeps_mean=True, has_lag=False)
-        point.arrays = point.arrays._replace(means=means)
 
     def _visit(self, until: int) -> None:
         blocks, point, passes = self.blocks, self.point, self.passes

@@ -1,0 +1,1 @@
+"""Nesterov's excessive gap technique, on the primal smoothed by entropy."""
