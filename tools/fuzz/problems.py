@@ -112,8 +112,9 @@ class _Case:
         if result.state is not None:
             self.checks.certify(result, self.lam)
         if result.status is bw.Status.STALLED:
+            second = method if method.takes_start else "auto"
             again = [
-                bw.solve(self.problem, self.lam, method, self.tol, start=result.last_state,
+                bw.solve(self.problem, self.lam, second, self.tol, start=result.last_state,
                          max_passes=50, random_state=seed)
                 for seed in range(3)
             ]  # fmt: skip

@@ -138,6 +138,19 @@ class Engine(ABC):
         return False
 
     @property
+    def primal_w(self) -> np.ndarray | None:
+        """A primal point of the method's own, which may be better than that of its dual point.
+
+        Results pair the two (where `can_pair`); None: an average of `w` is tried in its place.
+        """
+        return None
+
+    @property
+    def pair_estimate(self) -> float:
+        """What the gap between that primal point and the dual point is at most, if it is known."""
+        return float("inf")
+
+    @property
     def calls_to_refresh(self) -> int:
         """Oracle calls that `refresh` makes."""
         return 0

@@ -45,18 +45,13 @@ class DualEngine(WalkingEngine):
 
     # -- certificates --------------------------------------------------------------------------
 
-    def _full_pass(
-        self, keep: bool = False, w: np.ndarray | None = None
-    ) -> tuple[Certificate, Sweep]:
-        """Certify the point (with averaging: the average); renews w and, if it can, the gaps.
-
-        A method with a primal point of its own gives its w, beside which the dual point is put.
-        """
+    def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+        """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point, ledger = self.point, self.ledger
         self._tidy()
         store = point.store(self._n_averaged)
         certificate, v, found = examine(
-            self.blocks, store, point.lam, *self.own, keep, self.workers, w
+            self.blocks, store, point.lam, *self.own, keep, self.workers
         )
         ledger.put(hinge=found.hinge)
         if point.has_average:

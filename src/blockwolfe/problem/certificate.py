@@ -387,27 +387,17 @@ def examine(
     scratch: Any,
     keep: bool = False,
     workers: Workers | None = None,
-    w: np.ndarray | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
-    """The certificate of a dual point, its rebuilt v, and the pass it came from.
-
-    A method that has a primal point of its own gives its `w`; else it is that of v. The gap is
-    then P(w) - D, and larger than the sum of (3) by lam/2 |w - v/lam|^2 (under bounds, by
-    what w lacks to the least of lam/2 |w|^2 - <w, v>): each block has its share of that.
-    """
+    """The certificate of a dual point, its rebuilt v, and the pass it came from."""
     v = rebuild_v(blocks, store, workers)
-    is_own, ell = w is None, float(store.ell.sum())
-    w = weights_of(blocks, v, lam) if w is None else w
+    w, ell = weights_of(blocks, v, lam), float(store.ell.sum())
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
     value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
-    gaps = found.answers.gap + blocks.weight * found.slack
-    if not is_own:
-        gaps = gaps + blocks.weight * max(value.primal - dual - float(gaps.sum()), 0.0)
     certificate = Certificate(
         value.primal,
         dual,
         value.primal - dual,
-        gaps,
+        found.answers.gap + blocks.weight * found.slack,
         lam,
         value.exact,
         value.resolution,

@@ -120,7 +120,8 @@ class Driver(Generic[Outcome]):
             with suppress(OutOfTimeError):  # (what was begun is left, before any change)
                 self.engine.advance(self.budget.visits_left(), self._may_go_on)
             if self.pairing is not None:
-                self.pairing.note(self.engine.w, self.engine.counts.visits)
+                visits, own = self.engine.counts.visits, self.engine.primal_w
+                self.pairing.note(self.engine.w, visits, own)
             memory.passes, memory.is_made = memory.passes + 1, True
             memory.has_stalled = False
         if memory.lacks_refresh:
@@ -189,7 +190,8 @@ class Driver(Generic[Outcome]):
             with self.budget.certifying():
                 own = replace(self.engine.certify(), unit=self.limits.unit)
         found = self._taken(own)
-        may_reach = pairing is not None and pairing.may_reach(own, self._target())
+        has_own = self.engine.primal_w is not None
+        may_reach = pairing is not None and pairing.may_reach(own, self._target(), has_own)
         if pairing is not None and may_reach and self.budget.has_calls_to_certify():
             found = self._looked(pairing, own)
         if self.budget.may_be_late():
@@ -275,8 +277,10 @@ class Driver(Generic[Outcome]):
         return is_promising and waited >= self.memory.patience
 
     def _is_promising(self) -> bool:
-        share = 1.0 if self.pairing is None else self.pairing.share
-        return share * self.engine.gap_estimate <= self._target()
+        if self.pairing is None:
+            return self.engine.gap_estimate <= self._target()
+        estimate = self.pairing.share * self.engine.gap_estimate
+        return min(estimate, self.engine.pair_estimate) <= self._target()
 
     def _target(self) -> float:
         """The next gap to reach: the largest target that the last certificate is above."""

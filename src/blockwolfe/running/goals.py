@@ -269,8 +269,6 @@ class Solve(Goal[Result]):
             return certificate, state, driver.reported_w.copy()
         if driver.best_w is not None:
             return certificate, state, driver.best_w
-        if driver.current is not None:  # (a method may have a primal point beside its dual one)
-            return certificate, state, engine.certified_w.copy()
         return certificate, state, weights_of(self._blocks, state.v, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:

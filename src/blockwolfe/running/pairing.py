@@ -41,8 +41,14 @@ class Pairing:
         self.share = 1.0  # of the gap that was left when an average was last looked at
         self._looked = 0  # how many were noted then
 
-    def note(self, w: np.ndarray, visits: int) -> None:
-        """A pass has ended at w, after so many visits."""
+    def note(self, w: np.ndarray, visits: int, own: np.ndarray | None = None) -> None:
+        """A pass has ended at w, after so many visits.
+
+        A primal point of the method's own stands in the place of an average.
+        """
+        if own is not None:
+            self.n_noted, self.visits_noted, self.average = self.n_noted + 1, visits, own.copy()
+            return
         if self.n_noted and (visits - self.visits_noted) * WEIGHTS_PER_VISIT < len(w):
             return
         self.n_noted, self.visits_noted = self.n_noted + 1, visits
@@ -54,9 +60,12 @@ class Pairing:
         """Whether there is an average that no full pass has looked at."""
         return self.n_noted > max(1, self._looked)  # (the first is the iterate itself)
 
-    def may_reach(self, own: Certificate, gap: float) -> bool:
-        """Whether an average may bring the gap of a certificate down to this."""
-        return own.valid and self.has_news and HOPE * own.gap <= gap
+    def may_reach(self, own: Certificate, gap: float, is_own: bool = False) -> bool:
+        """Whether an average may bring the gap of a certificate down to this.
+
+        What a method's own primal point can do no share of the gap tells.
+        """
+        return own.valid and self.has_news and (is_own or HOPE * own.gap <= gap)
 
     def add(self, own: Certificate, w: np.ndarray) -> Certificate:
         """The certificate of a dual point with weights w, paired with the best primal known."""

@@ -70,11 +70,12 @@ class ExcessiveGap(Method):
     """Excessive gap: accelerated steps on a smoothed primal, whose gap falls as 1/k^2.
 
     It needs the expectation oracle (marginals) of all examples for every step, and keeps a few
-    numbers for every part of every example. Its primal point is not that of its dual point: the
-    certificate pairs the two. Neither follows from a dual point, so it takes no `start`, and on a
-    path it begins anew at every lambda.
+    numbers for every part of every example. Its primal point is not that of its dual point:
+    certificates pair the two, by a second full pass (``point="last"`` of `solve` leaves the primal
+    point out, and the gap falls more slowly). Neither follows from a dual point alone, so it takes
+    no `start`, and on a path it begins anew at every lambda.
 
-    ``certify_every`` is the number of passes between certificates (each costs one oracle call per
+    ``certify_every`` is the number of passes between certificates (each costs two oracle calls per
     example); one is also made when the bound on the gap, which every step knows, is small enough.
 
     >>> import blockwolfe as bw
@@ -139,8 +140,7 @@ class ExcessiveGapEngine(DualEngine):
         self.mu = math.inf  # until the first step
         self.curvature = 0.0  # until the uniform distribution was seen
         self.excess = 0.0  # D - P_mu
-        self._share = 1.0  # of the bound on the gap that the last certificate left
-        self._own_w: np.ndarray | None = None  # that of the dual point
+        self._own_w: np.ndarray | None = None
         self._gibbs: Gibbs | None = None  # at w and mu; None: to be asked for again
 
     def prepare(self) -> None:
@@ -153,24 +153,19 @@ class ExcessiveGapEngine(DualEngine):
     # -- what it knows -------------------------------------------------------------------------
 
     @property
-    def w(self) -> np.ndarray:
-        """The primal point; before the first step, that of the dual point."""
-        return self.point.arrays.w if self._own_w is None else self._own_w
+    def primal_w(self) -> np.ndarray | None:
+        """The w of (E); None before the first step."""
+        return self._own_w
 
     @property
-    def bound(self) -> float:
-        """What P(w) - D is at most, by (E) and rounding."""
+    def pair_estimate(self) -> float:
+        """What P(w) - D is at most, by (E), up to rounding."""
         return max(self.mu * self.smoothed.depth - self.excess, 0.0) if self.has_begun else math.inf
 
     @property
     def has_begun(self) -> bool:
         """Whether there is a point with an excessive gap."""
         return math.isfinite(self.mu)
-
-    @property
-    def gap_estimate(self) -> float:
-        """The bound, times what certificates have left of it."""
-        return self._share * self.bound
 
     @property
     def has_visited_open(self) -> bool:
@@ -220,8 +215,10 @@ class ExcessiveGapEngine(DualEngine):
     def _recalled(self) -> Gibbs:
         """The Gibbs distributions at the present point; a checkpoint does not keep them."""
         if self._gibbs is None:
-            at_point = (self.w, self.mu, self.lam)
-            self._gibbs = self.smoothed.at(*at_point) if self.has_begun else self.smoothed.uniform()
+            if self._own_w is None:
+                self._gibbs = self.smoothed.uniform()
+            else:
+                self._gibbs = self.smoothed.at(self._own_w, self.mu, self.lam)
         return self._gibbs
 
     def _tried(self, gibbs: Gibbs) -> Trial:
@@ -229,7 +226,8 @@ class ExcessiveGapEngine(DualEngine):
         blocks, lam, v, tau = self.blocks, self.lam, self.point.v, self._step_size()
         ahead = weights_of(blocks, (1.0 - tau) * v + tau * gibbs.v, lam)
         # (a mixture of points within bounds is, up to rounding)
-        w = within_bounds(blocks, (1.0 - tau) * self.w + tau * ahead)
+        before = ahead if self._own_w is None else self._own_w
+        w = within_bounds(blocks, (1.0 - tau) * before + tau * ahead)
         mu = (1.0 - tau) * self.mu if self.has_begun else self.curvature
         least = UNITS * gibbs.terms / (self.smoothed.depth or 1.0)  # (rounding alone is left)
         mu = max(mu, least, LEAST_MU)
@@ -258,11 +256,9 @@ class ExcessiveGapEngine(DualEngine):
     # -- certificates, lambdas, checkpoints ----------------------------------------------------
 
     def certify(self) -> Certificate:
-        """A full pass at the primal point, beside the dual point."""
-        certificate, _ = self._full_pass(w=self._own_w)
+        """A full pass at the dual point; whoever runs the method pairs it with `primal_w`."""
+        certificate, _ = self._full_pass()
         self.certificate_calls += self.n_blocks
-        if self.bound < math.inf:
-            self._share = min(certificate.gap / self.bound, 1.0) if self.bound > 0.0 else 1.0
         return certificate
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
@@ -281,7 +277,6 @@ class ExcessiveGapEngine(DualEngine):
             "gap.mu": self.mu,
             "gap.curvature": self.curvature,
             "gap.excess": self.excess,
-            "gap.share": self._share,
             "gap.w": own_w,
             "gap.log_sizes": self.smoothed.log_sizes,
         }
@@ -293,7 +288,7 @@ class ExcessiveGapEngine(DualEngine):
         read, blocks = Reader(saved), self.blocks
         self.mu = read.number("gap.mu", least=LEAST_MU)
         self.curvature = read.number("gap.curvature", least=0.0)
-        self.excess, self._share = read.number("gap.excess"), read.number("gap.share", 0.0, 1.0)
+        self.excess = read.number("gap.excess")
         sizes = read.array("gap.log_sizes", np.float64, (self.n_blocks,), least=0.0)
         self.smoothed.log_sizes = sizes
         if not self.has_begun:
