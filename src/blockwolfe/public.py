@@ -41,6 +41,7 @@ from blockwolfe.methods.bcfw.steps import (
 )
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.exponentiated.online import OnlineEG
+from blockwolfe.methods.extragradient.method import Extragradient
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
@@ -107,6 +108,7 @@ __all__ = [
     "DataNotFoundError",
     "Engine",
     "Event",
+    "Extragradient",
     "FrankWolfe",
     "GapSampling",
     "InputError",

@@ -144,8 +144,8 @@ def test_choice_does_not_hang_on_what_is_no_number():
 
 def test_tasks_say_whether_they_have_it():
     assert {name for name in known_tasks() if "project" in oracles_of(task_named(name))} == HAVE
-    for pairs in ("full", "attractive"):
-        assert "project" not in oracles_of(label_sets(pairs).task)
+    for options in ({}, {"attractive": True}):
+        assert "project" not in oracles_of(label_sets("full", **options).task)
     assert "project" not in oracles_of(bw.tasks.SlackRescaling(bw.tasks.Multiclass()))
     with pytest.raises(bw.OptionError, match="has no oracle 'project'"):
         projection(PROBLEMS["chain-python"]().blocks, 0, np.zeros(3))

@@ -12,11 +12,11 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.base.compiled import call, jit, uninterrupted
 from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.directions import append_parts, move_mean, take_direction
+from blockwolfe.dual.directions import lay_mean, move_mean
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.walking import state_of_corners
-from blockwolfe.dual.work import Work, meet
+from blockwolfe.dual.work import Work
 from blockwolfe.methods.base import Engine, Method, Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.registry import register
@@ -68,14 +68,9 @@ class FrankWolfe(Method):
 @jit
 def _blend(gamma: float, means: Means, ell: np.ndarray, to: Store, work: Work) -> None:
     """Move every block by gamma towards another point."""
-    look, direction = work.look, work.direction
     for i in range(ell.shape[0]):
-        look.number[0] += 1
-        n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, look, 0)
-        n_met = meet(to.part, to.mean, to.start[i], to.length[i], 1.0, look, n_met)
-        append_parts(means, i, look.met, n_met)
-        size = take_direction(look, n_met, direction)
-        move_mean(means.mean, means.start[i], direction, size, gamma)
+        size = lay_mean(means, i, to.part, to.mean, to.start[i], to.length[i], work)
+        move_mean(means.mean, means.start[i], work.direction, size, gamma)
         ell[i] += gamma * (to.ell[i] - ell[i])
 
 

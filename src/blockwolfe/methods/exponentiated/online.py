@@ -14,7 +14,6 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import starts
 from blockwolfe.base.schema import Reader
 from blockwolfe.base.seeds import plain_state, restore_state
-from blockwolfe.dual.growth import roomier_means
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Engine, Setup
 from blockwolfe.methods.dual_engine import DualEngine
@@ -121,16 +120,8 @@ class OnlineEngine(DualEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        self._make_room()
+        self.point.make_room_for_means(self.blocks.marginal_size)
         self.passes.run(max_visits, may_go_on, self._visit)
-
-    def _make_room(self) -> None:
-        """For all parts that a block has: a Gibbs distribution may give each some weight."""
-        point, blocks = self.point, self.blocks
-        means = point.arrays.means
-        most = np.minimum(blocks.marginal_size, blocks.parts_of - means.length)
-        means = roomier_means(means, most, keeps_mean=True, has_lag=False)
-        point.arrays = point.arrays._replace(means=means)
 
     def _visit(self, until: int) -> None:
         blocks, point, passes = self.blocks, self.point, self.passes
