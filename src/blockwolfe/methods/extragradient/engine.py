@@ -16,7 +16,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.growth import no_means
 from blockwolfe.dual.work import make_work
-from blockwolfe.methods.base import Method, Setup
+from blockwolfe.methods.base import Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.extragradient.saddle import Saddle, WeightSide
 from blockwolfe.methods.extragradient.visits import Average, MeanWork, visit_saddle

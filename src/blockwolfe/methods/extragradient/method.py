@@ -102,9 +102,9 @@ class Extragradient(Method):
         """Refuse bounds beside a radius, and means that do not fit."""
         if self.radius is not None and blocks.is_bounded:
             raise OptionError(
-                f"method='extragradient' with radius={self.radius:g}: w has bounds (those given, or "
-                "the task's own), and steps keep to a ball or to bounds, not to both; leave radius "
-                "out."
+                f"method='extragradient' with radius={self.radius:g}: w has bounds (those given, "
+                "or the task's own), and steps keep to a ball or to bounds, not to both; leave "
+                "radius out."
             )
         if self.keep_means:
             check_memory(

@@ -19,10 +19,14 @@ Phi the sum of both maxima at (W, Y, E), the *credit*
 
     c = Phi(0) + sum eta (ell(u_z) - r(u_w)) - Phi(W, Y, E)
 
-is >= 0 wherever eta times the Lipschitz constant of the gradients is at most one, and then, for
-all w and z, P(average) - D(average) <= (sigma/2 |w|^2 + sum_i weight_i d(z_i) + Phi(0) - c) / E.
-So no Lipschitz constant is needed: eta is longer after a step whose credit did not fall, shorter
-after others; and where all credit is spent, the method begins again with a shorter one.
+bounds the gap of the averages: with w the best for their means, and z for their weights,
+
+    P(W / E) - D(average of u_z) <= (sigma/2 |w|^2 + sum_i weight_i d(z_i) + Phi(0) - c) / E
+
+No step lowers it whose eta times the Lipschitz constant of the gradients is at most one. So no
+constant has to be known: eta is longer after a step that did not lower the credit, shorter after
+another, and stays where the credit is low. A first eta that is far too long spends it at once, and
+the method begins again with a shorter one.
 """
 
 from __future__ import annotations
@@ -43,6 +47,11 @@ __all__ = ["Saddle", "WeightSide"]
 
 # What becomes of eta after a step whose credit did not fall, after another, and at a new beginning.
 LONGER, SHORTER, ANEW = 1.2, 0.7, 0.25
+# After k steps eta is longer by no more than this over k: the best grow in proportion to k, and an
+# average is dominated by no step.
+GROWTH = 2.0
+# Steps after which it is too late to begin again.
+EARLY = 10
 # An eta beyond this has long made every mean a single output.
 MOST, LEAST = 1e12, 1e-300
 
@@ -95,11 +104,13 @@ class Saddle:
     done: int = 0  # blocks that the pass at work has visited
     n_steps: int = 0  # since the last beginning
     n_begun: int = 1
+    reach: float = field(init=False)  # about the largest distance of means
     W: np.ndarray = field(init=False)
     Y: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
+        self.eta = min(self.eta, MOST)
         d, n_blocks = self.blocks.n_features, len(self.blocks)
         self.W, self.Y = np.zeros(d), np.zeros(d)
         self.at_z, self.at_u, self.number = np.zeros(d), np.zeros(d), np.zeros(3)
@@ -107,6 +118,7 @@ class Saddle:
         empty = Store(none, none, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(n_blocks))
         self.true = rebuild_v(self.blocks, empty)  # sum_i weight_i F_i truth_i
         self.w = self.side.weights(self.Y, self.E)
+        self.reach = 0.5 * inner(self.blocks.weight, self.blocks.part_size.astype(float))
 
     @property
     def is_fresh(self) -> bool:
@@ -145,17 +157,26 @@ class Saddle:
         phi = self.number[VALUE] + self.side.value(self.Y, self.E, self.w)
         if self.n_steps == 0:
             self.phi = phi
-        credit, noise = self.phi - phi, ROUNDING * (abs(self.phi) + abs(phi))
-        if self.number[N_OVERFLOWS] or not credit >= -noise:
+        credit = self.phi - phi
+        is_spent = self.n_steps <= EARLY and not credit >= -self.reach
+        if self.number[N_OVERFLOWS] or is_spent:
             self.begin(self.side, ANEW)
             self.n_begun += 1
             return False
+        factor = self._factor(credit, ROUNDING * (abs(self.phi) + abs(phi)))
         self._step()
-        if self.n_steps > 1:
-            self.eta = min(self.eta * (LONGER if credit >= self.credit - noise else SHORTER), MOST)
-        self.credit = credit
+        self.eta, self.credit = min(self.eta * factor, MOST), credit
         self._begin_pass()
         return True
+
+    def _factor(self, credit: float, noise: float) -> float:
+        """What becomes of eta, now that the credit after the step before this one is known."""
+        if self.n_steps == 0:
+            return 1.0
+        if credit < self.credit - noise:
+            return SHORTER
+        is_low = credit < -0.5 * self.reach
+        return 1.0 if is_low else min(LONGER, 1.0 + GROWTH / (self.n_steps + 1.0))
 
     def _step(self) -> None:
         side, eta = self.side, self.eta
