@@ -32,6 +32,7 @@ SOLVERS = {
     "cutting planes, n slacks": "cutting_plane+n",
     "bundle method": "bundle",
     "online EG": "online_eg",
+    "extragradient": "extragradient",
 }
 CERTIFY_EVERY = 5
 TEST_EVERY = 10  # test words that are looked at: a look is to cost less than what it looks at

@@ -16,15 +16,14 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.growth import no_means
 from blockwolfe.dual.work import make_work
-from blockwolfe.methods.base import Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.extragradient.saddle import Saddle, WeightSide
 from blockwolfe.methods.extragradient.visits import Average, MeanWork, visit_saddle
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate, primal_of, sweep
+from blockwolfe.problem.certificate import Certificate, faced, primal_of, sweep
 from blockwolfe.problem.pace import Pace
-from blockwolfe.problem.pairing import beside
 from blockwolfe.problem.state import dual_value, rebuild_v
 
 __all__ = ["AverageEngine", "LeanEngine", "SaddleWork", "weight_side"]
@@ -73,7 +72,7 @@ class SaddleWork:
     ) -> None:
         """A pass over all blocks, or the rest of one that was left, and its step.
 
-        `note(begin, end)` is told of visits when they are made; `end` is 0 after a whole pass.
+        `note(begin, end)` is told of visits, and of the step after the last, when they are made.
         """
         saddle, n_blocks = self.saddle, len(self.blocks)
         while may_go_on():
@@ -104,7 +103,8 @@ class AverageEngine(DualEngine):
 
     def __init__(self, method: Any, setup: Setup) -> None:
         super().__init__(setup, has_average=False, keeps_corners=False)
-        self.method, self.radius = method, method.radius
+        self.method: Method = method
+        self.radius: float | None = method.radius
         given = (method.eta, method.radius, method.geometry)
         self.steps = SaddleWork(self.blocks, setup.lam, *given)
         self.restricted_gap = float("nan")  # at the last certificate
@@ -185,14 +185,12 @@ class AverageEngine(DualEngine):
         self.ledger.renew_gaps(found.answers.gap, float(found.answers.gap.sum()))
         self.point.put(v)
         hinge, length = inner(blocks.weight, found.hinge), float(np.sqrt(inner(v, v)))
-        self.restricted_gap = hinge + self.method.radius * length - ell
+        self.restricted_gap = hinge + (self.radius or 0.0) * length - ell
         value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
         gaps = found.answers.gap + blocks.weight * found.slack
-        own = Certificate(
-            value.primal, dual, value.primal - dual, gaps, lam, value.exact, value.resolution,
-            value.slack,
-        )  # fmt: skip
-        return self._noted(beside(own, value))
+        numbers = (value.primal, dual, value.primal - dual, gaps, lam)
+        known = (value.exact, value.resolution, value.slack)
+        return self._noted(faced(Certificate(*numbers, *known)))
 
     # -- walking -------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ LONGER, SHORTER, ANEW = 1.2, 0.7, 0.25
 # After k steps eta is longer by no more than this over k: the best grow in proportion to k, and an
 # average is dominated by no step.
 GROWTH = 2.0
+# Arrays that a checkpoint holds.
+VECTORS = ("W", "Y", "at_z", "at_u", "number")
 # Steps after which it is too late to begin again.
 EARLY = 10
 # An eta beyond this has long made every mean a single output.
@@ -192,17 +194,15 @@ class Saddle:
 
     def to_save(self) -> dict[str, Any]:
         """Everything, with names that no engine has."""
-        names = ("W", "Y", "at_z", "at_u", "number", "E", "eta", "phi", "credit")
-        names += ("done", "n_steps", "n_begun")
-        return {f"saddle.{name}": getattr(self, name) for name in names}
+        numbers = ("E", "eta", "phi", "credit", "done", "n_steps", "n_begun")
+        return {f"saddle.{name}": getattr(self, name) for name in (*VECTORS, *numbers)}
 
     def restore(self, saved: dict[str, Any], side: WeightSide) -> None:
         """Go on as before `to_save`."""
         read = Reader(saved)
-        for name in ("W", "Y", "at_z", "at_u", "number"):
-            getattr(self, name)[:] = read.array(
-                f"saddle.{name}", np.float64, getattr(self, name).shape
-            )
+        for name in VECTORS:
+            own = getattr(self, name)
+            own[:] = read.array(f"saddle.{name}", np.float64, own.shape)
         self.E = read.number("saddle.E", least=0.0)
         self.eta = read.number("saddle.eta", least=LEAST, most=MOST)
         self.phi, self.credit = read.number("saddle.phi"), read.number("saddle.credit")
