@@ -58,8 +58,8 @@ class ByHand:
         return p / p.sum()
 
     def value(self, scores, z):
-        if self.is_euclidean:
-            return scores @ z - z @ z / 2
+        if self.is_euclidean:  # (of scores to which the true output is added)
+            return scores @ z - z @ z / 2 - 1 / 2
         return scores.max() + np.log(np.exp(scores - scores.max()).sum())
 
     def v(self, means):
@@ -76,7 +76,8 @@ class ByHand:
         w = self.within(self.Y / bend)
         z, u, phi = [], [], self.Y @ w - bend / 2 * w @ w
         for i, (psi, loss) in enumerate(zip(self.psi, self.loss, strict=True)):
-            scores = self.E * loss - psi @ self.W
+            truth = np.abs(psi).sum(axis=1) == 0.0
+            scores = self.E * loss - psi @ self.W + (truth if self.is_euclidean else 0.0)
             z.append(self.nearest(scores))
             phi += self.weight[i] * self.value(scores, z[-1])
             push = eta * (loss - psi @ w)
@@ -123,9 +124,8 @@ def test_the_gap_of_averages_is_within_its_bound(method):
     problem = PROBLEMS["multiclass-dense"]()
     engine = engine_of(problem, method, LAM)
     weight, is_euclidean = problem.blocks.weight, method == "extragradient"
-    n_labels = 3
-    first = -0.5 / n_labels if is_euclidean else np.log(n_labels)  # Phi(0) = max -d
-    most = 0.5 if is_euclidean else 0.0  # d of a corner
+    first = 0.0 if is_euclidean else np.log(3)  # Phi(0) = max -d, of three labels
+    most = 1.0 if is_euclidean else 0.0  # d of a corner
     for k in range(60):
         before = engine.saddle.E, engine.w, engine.state()
         engine.advance(len(problem), lambda: True)

@@ -9,7 +9,7 @@ import blockwolfe as bw
 from blockwolfe.base import simplex_qp
 from blockwolfe.problem.projection import projection
 from blockwolfe.structures import choice
-from blockwolfe.tasks import part_functions, projecting, tree
+from blockwolfe.tasks import part_functions, tree
 from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.registry import known_tasks, task_named
 from structured import SUMMED, label_sets, outputs_of
@@ -111,8 +111,9 @@ def test_it_is_a_projection(problem):
 def test_what_is_not_finished_says_how_far_it_is(monkeypatch):
     """With room for few corners, the bound on the error holds, and is no rounding."""
     rng, problem = np.random.default_rng(3), ALL["tree"]()
-    monkeypatch.setattr(projecting, "MOST_CORNERS", 2)
     blocks, far = problem.blocks, 0
+    few = blocks.projection_scratch(n_corners=2)
+    monkeypatch.setattr(type(blocks), "projection_scratch", lambda self: few)
     for i, corners, losses in enumerated(problem):
         theta = 0.3 * rng.normal(size=blocks.n_parts)
         found = projection(blocks, i, theta, 1.0)

@@ -21,6 +21,9 @@ from blockwolfe.tasks.projecting import ActiveRoom, ProjectScratch
 
 __all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
 
+# Outputs of a projection, unless fewer are asked for.
+MOST_CORNERS = 500
+
 
 class Seam(NamedTuple):
     """What the loop calls; data and scratch are handed in besides.
@@ -106,12 +109,16 @@ class Blocks(TaskBlocks):
         scratch = self.projection_scratch()
         return means_piece(self.uncompiled.project, "project", self.data, scratch)
 
-    def projection_scratch(self) -> ProjectScratch:
-        """Fresh scratch of `project`, for one thread."""
+    def projection_scratch(self, n_corners: int = MOST_CORNERS) -> ProjectScratch:
+        """Fresh scratch of `project`, for one thread, with room for mixtures of so many outputs.
+
+        A nearest mean that is one of more outputs is not reached; its gap says what is missing.
+        Time grows with the fourth power of the outputs that a mean is made of.
+        """
         if self.uncompiled.project is None or self.free is None or not self.is_compiled:
             raise _no_oracle("project")
         sizes = int(self.corner_size.max()), int(self.part_size.max())
-        room, oracles = ActiveRoom.of(self.n_parts, *sizes), self.oracles
+        room, oracles = ActiveRoom.of(self.n_parts, *sizes, n_corners), self.oracles
         own = (self.scratch(), oracles.maximize, oracles.unpack)
         return ProjectScratch(room, self.free, *own)
 

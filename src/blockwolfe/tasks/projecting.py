@@ -21,8 +21,6 @@ from blockwolfe.base.simplex_qp import climb
 
 __all__ = ["ActiveRoom", "ProjectScratch", "project_scores"]
 
-# Most corners with weight; where a point has more, the gap says how far it is from the nearest.
-MOST_CORNERS = 500
 # A gap below this share of its terms is rounding.
 ROUNDING = 1e-13
 # Corners that are looked at, for every one that there is room for.
@@ -52,9 +50,9 @@ class ActiveRoom(NamedTuple):
     most: int
 
     @classmethod
-    def of(cls, n_parts: int, corner_size: int, part_size: int) -> ActiveRoom:
-        """For outputs of so many entries and parts, at most."""
-        rows = min(n_parts + 1, MOST_CORNERS) + 1  # (one for the corner that is looked at)
+    def of(cls, n_parts: int, corner_size: int, part_size: int, n_corners: int) -> ActiveRoom:
+        """For outputs of so many entries and parts, and mixtures of so many of them, at most."""
+        rows = min(n_parts + 1, n_corners) + 1  # (one for the corner that is looked at)
         theta, slope, mean, image = (np.zeros(n_parts) for _ in range(4))
         weight, height, rise, x, d = (np.zeros(rows) for _ in range(5))
         return cls(

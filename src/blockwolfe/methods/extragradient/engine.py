@@ -28,6 +28,8 @@ from blockwolfe.problem.state import dual_value, rebuild_v
 
 __all__ = ["AverageEngine", "LeanEngine", "SaddleWork", "weight_side"]
 
+# Outputs of a projection. Where losses are equal, as at the first steps, means are of very many.
+FEW_CORNERS = 50
 CALLS = 2  # of the oracle of means, in every visit
 
 
@@ -60,8 +62,10 @@ class SaddleWork:
         part, value = np.zeros(most, dtype=np.int32), np.zeros(most)
         self._own = MeanWork(np.zeros(blocks.n_parts), np.zeros(blocks.n_parts), part, value)
         euclidean = self.is_euclidean
-        self._scratch = blocks.projection_scratch() if euclidean else blocks.marginal_scratch()
         self._oracle = blocks.project if euclidean else blocks.marginals
+        self._scratch = (
+            blocks.projection_scratch(FEW_CORNERS) if euclidean else blocks.marginal_scratch()
+        )
 
     def begin(self, lam: float) -> None:
         """From the beginning, at a lambda, with the eta that was reached."""

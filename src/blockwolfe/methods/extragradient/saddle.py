@@ -3,8 +3,8 @@
     min_w max_z  r(w) - <w, v(z)> + ell(z),    v(z) = sum_i weight_i F_i (truth_i - z_i)
 
 with z_i in the polytope of the outputs of block i, and r(w) = lam/2 |w|^2 (w within its bounds),
-or |w| <= radius and no r. Distances are sigma/2 |w|^2 plus sum_i weight_i d(z_i), d = |z|^2 / 2 or
-the negative entropy. With the sums over all steps so far
+or |w| <= radius and no r. Distances are sigma/2 |w|^2 plus sum_i weight_i d(z_i), with d(z_i) =
+|z_i - truth_i|^2 / 2 or the negative entropy. With the sums over all steps so far
 
     W = sum eta u_w    Y = sum eta v(u_z)    E = sum eta
 
@@ -24,7 +24,8 @@ bounds the gap of the averages: with w the best for their means, and z for their
     P(W / E) - D(average of u_z) <= (sigma/2 |w|^2 + sum_i weight_i d(z_i) + Phi(0) - c) / E
 
 No step lowers it whose eta times the Lipschitz constant of the gradients is at most one. So no
-constant has to be known: eta is longer after a step that did not lower the credit, shorter after
+constant has to be known (where projections are cut short, Phi is too, and the bound is about as
+good as they are): eta is longer after a step that did not lower the credit, shorter after
 another, and stays where the credit is low. A first eta that is far too long spends it at once, and
 the method begins again with a shorter one.
 """
@@ -120,7 +121,7 @@ class Saddle:
         empty = Store(none, none, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(n_blocks))
         self.true = rebuild_v(self.blocks, empty)  # sum_i weight_i F_i truth_i
         self.w = self.side.weights(self.Y, self.E)
-        self.reach = 0.5 * inner(self.blocks.weight, self.blocks.part_size.astype(float))
+        self.reach = inner(self.blocks.weight, self.blocks.part_size.astype(float))
 
     @property
     def is_fresh(self) -> bool:

@@ -2,13 +2,15 @@
 
 With W and E the sums of all steps so far (`saddle`), the two half steps of block i are
 
-    z_i = mean at scores F_i^T W, with loss times E
+    z_i = mean at scores truth_i + F_i^T W, with loss times E           (euclidean)
+          mean at scores F_i^T W, with loss times E                     (entropy)
     u_i = mean at scores z_i + eta F_i^T w, with loss times eta         (euclidean)
           mean at scores F_i^T (W + eta w), with loss times E + eta     (entropy)
 
 where *mean* is the projection oracle or the expectation oracle: each maximises scale L + <theta, .>
-less |z|^2 / 2 or plus the entropy. Of the means only sums are kept, and the average of u_i where
-there is room for it.
+less |z|^2 / 2 or plus the entropy. Distances are measured from the true output, a corner, near
+which few corners make up a projection; the entropy knows no such point. Of the means only sums
+are kept, and the average of u_i where there is room for it.
 """
 
 from __future__ import annotations
@@ -68,19 +70,27 @@ def _is_small(theta: np.ndarray, size: int, scale: float) -> bool:
 
 
 @jit
-def _euclidean_value(own: MeanWork, size: int, loss: float) -> float:
-    """Of the maximum: loss + <theta, z> - |z|^2 / 2, `loss` times its scale."""
+def _euclidean_value(own: MeanWork, size: int) -> float:
+    """<theta, z> - |z|^2 / 2."""
+    total = 0.0
     for s in range(size):
-        loss += (own.theta[own.part[s]] - 0.5 * own.value[s]) * own.value[s]
-    return loss
+        total += (own.theta[own.part[s]] - 0.5 * own.value[s]) * own.value[s]
+    return total
 
 
 @jit
-def _true_score(theta: np.ndarray, truth: Corners, i: int) -> float:
-    total = 0.0
+def _true_value(own: MeanWork, truth: Corners, i: int, is_euclidean: bool) -> float:
+    """The same of the true output; with the entropy, its score."""
+    total, half = 0.0, 0.5 if is_euclidean else 0.0
     for s in range(truth.start[i], truth.start[i + 1]):
-        total += truth.value[s] * theta[truth.part[s]]
+        total += (own.theta[truth.part[s]] - half * truth.value[s]) * truth.value[s]
     return total
+
+
+@jit
+def _add_truth(own: MeanWork, truth: Corners, i: int) -> None:
+    for s in range(truth.start[i], truth.start[i + 1]):
+        own.theta[truth.part[s]] += truth.value[s]
 
 
 @jit
@@ -117,10 +127,13 @@ def visit_saddle(
         if not (is_small and _is_small(own.push, n_parts[i], eta)):
             sums.number[N_OVERFLOWS] += 1.0
             continue
+        if is_euclidean:
+            _add_truth(own, truth, i)
         size, loss, value = oracle(data, i, own.theta, scale, scratch, own.part, own.value)
         if is_euclidean:
-            value = _euclidean_value(own, size, scale * loss)
-        sums.number[VALUE] += weight[i] * (value - _true_score(own.theta, truth, i))
+            value = scale * loss + _euclidean_value(own, size)
+        value -= _true_value(own, truth, i, is_euclidean)
+        sums.number[VALUE] += weight[i] * value
         features.add(data, i, own.part, own.value, size, weight[i], sums.at_z)
         _fill_push(own, size, n_parts[i], eta, is_euclidean)
         if not _is_small(own.push, n_parts[i], scale + eta):
