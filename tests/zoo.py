@@ -252,11 +252,8 @@ def _words(method):
 
 # A method, step or sampling that is registered is tested here, with no other line than its own.
 _ALL = [*COMBINATIONS, *uncovered(COMBINATIONS)]
-METHODS = [
-    method
-    for method in _ALL
-    if as_method(method).has_dual and as_method(method).needs == ("maximize",)
-]
+_ALL = [method for method in _ALL if as_method(method).needs == ("maximize",)]
+METHODS = [method for method in _ALL if as_method(method).has_dual]
 PRIMAL_METHODS = [method for method in _ALL if not as_method(method).has_dual]
 
 

@@ -42,6 +42,7 @@ from blockwolfe.methods.bcfw.steps import (
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.excessive_gap.method import ExcessiveGap
 from blockwolfe.methods.exponentiated.online import OnlineEG
+from blockwolfe.methods.extragradient.method import Extragradient
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.registry import register
@@ -109,6 +110,7 @@ __all__ = [
     "Engine",
     "Event",
     "ExcessiveGap",
+    "Extragradient",
     "FrankWolfe",
     "GapSampling",
     "InputError",

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.base.schema import Misfit
+from blockwolfe.base.simplex_qp import maximize_on_simplex
 from blockwolfe.dual.planes import PlaneSet
-from blockwolfe.dual.simplex_qp import maximize_on_simplex
 from blockwolfe.dual.walking import state_of_corners
 from blockwolfe.methods.cutting_plane.n_slack import NSlackEngine
 from blockwolfe.methods.cutting_plane.one_slack import OneSlackEngine

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.special import logsumexp
 
 import blockwolfe as bw
@@ -15,18 +14,10 @@ from blockwolfe.problem.state import dual_value, rebuild_v, weights_of
 from blockwolfe.tasks import part_functions, tree
 from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.registry import known_tasks, task_named
-from zoo import (
-    LOOPS,
-    PROBLEMS,
-    SHARE,
-    chain_data,
-    graphs,
-    grid,
-    masked_chain_data,
-    multiclass_data,
-    tree_data,
-)
+from structured import CYCLIC, SUMMED, label_sets, outputs_of
+from zoo import LOOPS, PROBLEMS, graphs, grid, tree_data
 
+ALL = {**SUMMED, **CYCLIC}
 HAVE = {
     "Chain",
     "Cut",
@@ -36,82 +27,6 @@ HAVE = {
     "Segments",
     "SpanningTree",
     "Tree",
-}
-MOST_OUTPUTS = 512  # of blocks that are enumerated
-
-
-def label_sets(pairs, **options):
-    rng = np.random.default_rng(2)
-    X, Y = rng.normal(size=(6, 2)), rng.integers(2, size=(6, 4))
-    return bw.Problem(bw.tasks.Multilabel(pairs, **options), X, Y)
-
-
-def segments(**options):
-    rng = np.random.default_rng(3)
-    X = [rng.normal(size=(n, 2)) for n in (1, 2, 4, 5)]
-    Y = [
-        [(0, 1, "a")],
-        [(0, 2, "b")],
-        [(0, 2, "a"), (2, 3, "b"), (3, 4, "a")],
-        [(0, 1, "b"), (1, 3, "b"), (3, 5, "a")],
-    ]
-    return bw.Problem(bw.tasks.Segments(3, **options), X, Y)
-
-
-def parses(share=1.0):
-    """Candidate arcs: all, or some beside those of the true tree."""
-    rng = np.random.default_rng(4)
-    X, Y = [], []
-    for n in (1, 2, 3, 4, 4):
-        every = [(h, c) for c in range(1, n + 1) for h in range(n + 1) if h != c]
-        heads = np.arange(n)  # (a path from the root)
-        kept = [(h, c) for h, c in every if heads[c - 1] == h or rng.random() < share]
-        X.append(bw.tasks.Arcs(rng.normal(size=(len(kept), 3)), np.array(kept), n))
-        Y.append(heads)
-    return bw.Problem(bw.tasks.SpanningTree(), X, Y)
-
-
-def masked_trees():
-    X, Y = tree_data()
-    rng = np.random.default_rng(5)
-    masks = [(rng.random((len(y), 3)) < 0.6) | np.eye(3, dtype=bool)[y] for y in Y]
-    X = [replace(x, allowed=mask) for x, mask in zip(X, masks, strict=True)]
-    return bw.Problem(bw.tasks.Tree(3), X, Y)
-
-
-ALL = {
-    **{
-        name: PROBLEMS[name]
-        for name in PROBLEMS
-        if name.startswith(("multiclass", "chain", "tree")) and not name.endswith("python")
-    },
-    "chain-third-order": lambda: bw.Problem(
-        bw.tasks.Chain(2, order=3, transition=[1, 3]), *chain_data(n=5, n_labels=2)
-    ),
-    "chain-pairs-left-out": lambda: bw.Problem(
-        bw.tasks.Chain(3, order=2, transition=[2], task_loss=SHARE), *masked_chain_data()
-    ),
-    "chain-costs": lambda: bw.Problem(
-        bw.tasks.Chain(3, task_loss=[[0, 1, 2], [3, 0, 1], [1, 1, 0]]), *chain_data()
-    ),
-    "chain-one-label": lambda: bw.Problem(bw.tasks.Chain(1), *chain_data(n_labels=1)),
-    "multiclass-weights": lambda: bw.Problem(
-        bw.tasks.Multiclass(task_loss=bw.tasks.ZeroOne(class_weight={0: 3.0})), *multiclass_data()
-    ),
-    "tree-masked": masked_trees,
-    "loops": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3),
-    "loops-masked": lambda: graphs(bw.tasks.PairwiseGraph(3), LOOPS, 3, is_masked=True),
-    "grids": lambda: graphs(
-        bw.tasks.PairwiseGraph(2), [grid(3, 3), grid(2, 4), grid(2, 2), grid(2, 3)], 2
-    ),
-    "cuts": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), [*LOOPS, grid(2, 4)], 2),
-    "cuts-masked": lambda: graphs(bw.tasks.Cut(labels=[0, 1]), LOOPS, 2, is_masked=True),
-    "segments": segments,
-    "segments-share": lambda: segments(normalize=True),
-    "parses": parses,
-    "parses-pruned": lambda: parses(0.4),
-    "sets-independent": lambda: label_sets("independent"),
-    "sets-tree": lambda: label_sets("tree", task_loss=[[0, 1], [3, 0]]),
 }
 _made: dict = {}
 
@@ -127,22 +42,6 @@ def of(name):
     if name not in _made:
         _made[name] = ALL[name]()
     return _made[name]
-
-
-def outputs_of(problem, i):
-    """Corners (outputs x parts) and losses of every output of block i; None where too many."""
-    blocks, task, x = problem.blocks, problem.task, problem.X[i]
-    listed = []
-    for y in task.outputs(x):
-        listed.append(y)
-        if len(listed) > MOST_OUTPUTS:
-            return None
-    n = len(listed)
-    X = sp.vstack([problem.X[[i]]] * n, format="csr") if sp.issparse(problem.X) else [x] * n
-    truth = task.compiled(X, listed).truth
-    corners = np.zeros((n, blocks.n_parts))
-    np.add.at(corners, (np.repeat(np.arange(n), np.diff(truth.start)), truth.part), truth.value)
-    return corners, np.array([task.loss(problem.Y[i], y) for y in listed])
 
 
 def some_blocks(problem):
@@ -305,7 +204,7 @@ def test_they_are_a_dual_point_whose_bound_is_below_the_primal(problem):
 def test_tasks_say_whether_they_have_it():
     assert {name for name in known_tasks() if "marginals" in oracles_of(task_named(name))} == HAVE
     assert oracles_of(label_sets("full").task) == ("maximize",)
-    assert oracles_of(label_sets("tree").task) == ("maximize", "marginals")
+    assert oracles_of(label_sets("tree").task) == ("maximize", "marginals", "project")
     slack = bw.tasks.SlackRescaling(bw.tasks.Multiclass())
     assert oracles_of(slack) == ("maximize",)
 

@@ -39,8 +39,8 @@ def _told(method: Any) -> dict[str, Any]:
 
     return {
         "summary": _first_line(method),
-        "ends_with": "a certified gap" if method.has_dual else "a budget; primal only",
-        "needs": method.needs,
+        "ends_with": "a certified gap" if method().has_dual else "a budget; primal only",
+        "needs": method().needs,
         "words": [(word, _setting(sets)) for word, sets in words_of(method)],
     }
 

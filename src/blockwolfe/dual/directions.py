@@ -20,7 +20,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.stock import Stock
-from blockwolfe.dual.work import Direction, Lists, Look, meet
+from blockwolfe.dual.work import Direction, Lists, Look, Work, meet
 
 __all__ = [
     "AWAY",
@@ -28,6 +28,7 @@ __all__ = [
     "HEAVIEST",
     "PAIRWISE",
     "append_parts",
+    "lay_mean",
     "longest_step",
     "meet_mean",
     "move_mean",
@@ -120,6 +121,22 @@ def append_parts(means: Means, i: int, met: np.ndarray, n_met: int) -> None:
         if means.lag.shape[0]:
             means.lag[start + s] = 0.0
     means.length[i] = max(means.length[i], n_met)
+
+
+@jit
+def lay_mean(
+    means: Means, i: int, part: np.ndarray, value: np.ndarray, at: int, size: int, work: Work
+) -> int:
+    """The direction from the mean of block i to another one; how many parts it changes.
+
+    The other has entries at ... at + size - 1 of `part` and `value`.
+    """
+    look = work.look
+    look.number[0] += 1
+    n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, look, 0)
+    n_met = meet(part, value, at, size, 1.0, look, n_met)
+    append_parts(means, i, look.met, n_met)
+    return int(take_direction(look, n_met, work.direction))
 
 
 @jit

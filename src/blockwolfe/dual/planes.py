@@ -23,10 +23,10 @@ from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Reader, check_rows
+from blockwolfe.base.simplex_qp import maximize_on_simplex
 from blockwolfe.base.unzipping import most_bytes
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import stored_truth
-from blockwolfe.dual.simplex_qp import maximize_on_simplex
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, remove_corner
 from blockwolfe.dual.work import meet
 from blockwolfe.problem.blocks import Blocks

@@ -163,10 +163,10 @@ class DualPoint:
             self.work = roomier_work(self.work, self.blocks, stock.capacity)
         self.arrays = self.arrays._replace(means=means, stock=stock)
 
-    def make_room_for_marginals(self) -> None:
-        """Let every block (whose mean is kept) take all parts of a Gibbs distribution."""
-        means, blocks = self.arrays.means, self.blocks
-        most = np.minimum(blocks.marginal_size, blocks.parts_of - means.length)
+    def make_room_for_means(self, size: np.ndarray) -> None:
+        """Let every block take a mean of so many parts: of many outputs, it may have all parts."""
+        means = self.arrays.means
+        most = np.minimum(size, self.blocks.parts_of - means.length)
         means = roomier_means(means, most, keeps_mean=True, has_lag=False)
         self.arrays = self.arrays._replace(means=means)
 

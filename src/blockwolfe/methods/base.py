@@ -54,8 +54,9 @@ class Method(Choice, ABC):
     """
 
     family: ClassVar[str] = "method"
-    needs: ClassVar[tuple[str, ...]] = ("maximize",)  # oracles that a task must offer
-    has_dual: ClassVar[bool] = True  # whether it has a dual point, and so a gap
+    # What follows may also be properties, where it depends on options: ask a method, not its class.
+    needs: ClassVar[Any] = ("maximize",)  # oracles that a task must offer: a tuple of names
+    has_dual: ClassVar[Any] = True  # whether it has a dual point, and so a gap
     takes_start: ClassVar[bool] = True  # whether it can begin at any dual point
     sees_gaps: ClassVar[bool] = True  # whether its visits tell the gaps of blocks, to sample by
     # Words that may follow the name: each sets options, as in "fw+predefined". Names of steps and

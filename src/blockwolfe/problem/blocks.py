@@ -16,9 +16,13 @@ from blockwolfe.problem.identity import Identity, identify
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
 from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks
-from blockwolfe.tasks.pieces import feature_pieces, marginals_piece, oracle_pieces
+from blockwolfe.tasks.pieces import feature_pieces, means_piece, oracle_pieces
+from blockwolfe.tasks.projecting import ActiveRoom, ProjectScratch
 
 __all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
+
+# Outputs of a projection, unless fewer are asked for.
+MOST_CORNERS = 500
 
 
 class Seam(NamedTuple):
@@ -91,16 +95,32 @@ class Blocks(TaskBlocks):
     def marginals(self) -> Piece:
         """The expectation oracle (see `Oracles`), compiled when it is first asked for."""
         scratch = self.marginal_scratch()
-        return marginals_piece(self.uncompiled.marginals, self.data, scratch)
+        return means_piece(self.uncompiled.marginals, "marginals", self.data, scratch)
 
     def marginal_scratch(self) -> Any:
         """Fresh scratch of `marginals`, for one thread."""
         if self.uncompiled.marginals is None or self.make_marginal_scratch is None:
-            raise OptionError(
-                "the task of this problem has no oracle 'marginals'; `task.oracles` says which it "
-                "has."
-            )
+            raise _no_oracle("marginals")
         return self.make_marginal_scratch()
+
+    @cached_property
+    def project(self) -> Piece:
+        """The projection oracle (see `Oracles`), compiled when it is first asked for."""
+        scratch = self.projection_scratch()
+        return means_piece(self.uncompiled.project, "project", self.data, scratch)
+
+    def projection_scratch(self, n_corners: int = MOST_CORNERS) -> ProjectScratch:
+        """Fresh scratch of `project`, for one thread, with room for mixtures of so many outputs.
+
+        A nearest mean that is one of more outputs is not reached; its gap says what is missing.
+        Time grows with the fourth power of the outputs that a mean is made of.
+        """
+        if self.uncompiled.project is None or self.free is None or not self.is_compiled:
+            raise _no_oracle("project")
+        sizes = int(self.corner_size.max()), int(self.part_size.max())
+        room, oracles = ActiveRoom.of(self.n_parts, *sizes, n_corners), self.oracles
+        own = (self.scratch(), oracles.maximize, oracles.unpack)
+        return ProjectScratch(room, self.free, *own)
 
     @cached_property
     def seam(self) -> Seam:
@@ -155,6 +175,12 @@ class Blocks(TaskBlocks):
         return len(self.lower) > 0
 
 
+def _no_oracle(name: str) -> OptionError:
+    return OptionError(
+        f"the task of this problem has no oracle {name!r}; `task.oracles` says which it has."
+    )
+
+
 def _first(corners: Any, n_blocks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     start, entry, value = corners
     end = start[n_blocks]
@@ -179,7 +205,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made)}
     given["truth"] = _merged(made.truth, made.n_parts)
     given["reads"] = made.reads or {
-        "oracle": [made.features, made.oracles.in_loops(), *_own_marginals(made.oracles)],
+        "oracle": [made.features, made.oracles.in_loops(), *_own_means(made.oracles)],
         "data": [made.data],
     }
     return Blocks(
@@ -193,15 +219,18 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
     )
 
 
-def _own_marginals(oracles: Oracles) -> list[Any]:
-    """A user's own oracle of marginals: it makes means, so it is part of a problem's identity.
+def _own_means(oracles: Oracles) -> list[Any]:
+    """A user's own oracles of means: what they make is, like them, part of a problem's identity.
 
     Those of this package are not: like all of its code, they are known by the names of tasks, and
     states from before there were any stay valid.
     """
-    own = oracles.marginals
-    module = getattr(getattr(own, "py_func", own), "__module__", "")
-    return [] if own is None or module.partition(".")[0] == __package__.partition(".")[0] else [own]
+    found = []
+    for own in (oracles.marginals, oracles.project):
+        module = getattr(getattr(own, "py_func", own), "__module__", "")
+        if own is not None and module.partition(".")[0] != __package__.partition(".")[0]:
+            found.append(own)
+    return found
 
 
 def _merged(corners: Corners, n_parts: int) -> Corners:

@@ -35,8 +35,9 @@ class TraceRow:
     `n_active` is the mean size of the active sets. Known at certificates only: `staleness`, the
     sum of the gap estimates over the true gap; `chi`, the non-uniformity of the block gaps (1
     when all are equal, sqrt(n) when one holds all); `sampling_factor`, the improvement that gap
-    sampling promises over uniform sampling at this point, chi(gaps)^3 / chi(curvatures). `note`
-    says what an automatic method has chosen.
+    sampling promises over uniform sampling at this point, chi(gaps)^3 / chi(curvatures);
+    `restricted_gap`, of `Extragradient` with a radius, the gap of the problem with |w| <= radius.
+    `note` says what an automatic method has chosen.
 
     >>> TraceRow(passes=1).passes
     1
@@ -60,6 +61,7 @@ class TraceRow:
     staleness: float = _NAN
     chi: float = _NAN
     sampling_factor: float = _NAN
+    restricted_gap: float = _NAN
     note: str = ""
 
     @property

@@ -267,8 +267,8 @@ class Solve(Goal[Result]):
         state = engine.state() if driver.method.is_averaged else last
         if state is None:  # of a method without a dual point
             return certificate, state, driver.reported_w.copy()
-        if driver.best_w is not None:
-            return certificate, state, driver.best_w
+        if driver.current is not None:  # (not always those of the dual point)
+            return certificate, state, driver.reported_w.copy()
         return certificate, state, weights_of(self._blocks, state.v, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:

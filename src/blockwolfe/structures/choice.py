@@ -11,7 +11,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.errors import InputError
 from blockwolfe.structures.checks import check_scores
 
-__all__ = ["enumerate_outputs", "maximize", "soften"]
+__all__ = ["enumerate_outputs", "maximize", "project", "soften"]
 
 
 @jit
@@ -39,6 +39,31 @@ def soften(theta: Any) -> float:
     for k in range(theta.shape[0]):
         theta[k] /= total
     return float(top + np.log(total))
+
+
+@jit
+def project(theta: Any) -> None:
+    """Put the nearest point of the simplex in the place of scores.
+
+    It is max(score - t, 0) with the t that makes its sum one; t is at least the highest score
+    less one, and grows while scores that are not above it are left out of its mean.
+
+    >>> scores = np.array([0.5, 1.1, -3.0])
+    >>> project(scores)
+    >>> scores.round(6)
+    array([0.2, 0.8, 0. ])
+    """
+    top, level, n, n_before = theta[best_label(theta)], -1.0, 0, -1
+    while n != n_before:
+        n_before, n, total = n, 0, 0.0
+        for k in range(theta.shape[0]):
+            if theta[k] - top > level:
+                total += theta[k] - top
+                n += 1
+        if n > 0:  # (no score is above the highest where one is no number)
+            level = (total - 1.0) / n
+    for k in range(theta.shape[0]):
+        theta[k] = max(theta[k] - top - level, 0.0)
 
 
 def maximize(theta: Any) -> int:

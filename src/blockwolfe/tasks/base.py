@@ -100,7 +100,11 @@ class Oracles(NamedTuple):
       parts and their means E[z_p], each part once and none of probability zero; how many
       there are, E[L_i], and the logarithm of the sum over all y. `scale` is >= 0. Its scratch is
       that of `TaskBlocks.make_marginal_scratch`;
-    * ``project``: of the same shape as ``maximize``, or None.
+    * ``project(data, i, theta, scale, scratch, part, value) -> (size, loss, gap)``, or None: the
+      mean z = sum_y alpha(y) z(y) that maximises scale sum_y alpha(y) L_i(y) + <theta, z> - |z|^2/2
+      over all weights alpha, written like marginals; sum_y alpha(y) L_i(y), and a bound on what is
+      missing to the maximum, so that |z - best|^2 <= 2 gap. With scale = 0 it is the point nearest
+      to theta. Its scratch is a `projecting.ProjectScratch`, and `TaskBlocks.free` has to be there.
 
     Loops take the first two alone (`in_loops`): what else a task offers costs them nothing.
 
@@ -183,6 +187,7 @@ class TaskBlocks:
     features: Features
     oracles: Oracles
     data: Any
+    free: Any = None  # the same without losses, where there is an oracle `project`
     make_scratch: Callable[[], Any]  # scratch of `features` and `oracles` for one more thread
     n_features: int
     n_parts: int  # parts are numbered 0..n_parts-1 in every block

@@ -18,7 +18,15 @@ from blockwolfe.structures.binary_spaces import LinkSpace
 from blockwolfe.structures.links import all_links, check_capacity
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.how_sure import HowSure
-from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish, oracles
+from blockwolfe.tasks.part_functions import (
+    Options,
+    PartData,
+    PartScratch,
+    augment,
+    finish,
+    oracles,
+    project,
+)
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags
 from blockwolfe.tasks.reading.links import no_nodes, read_links
@@ -79,7 +87,7 @@ class Matching(HowSure, PartTask):
     [[[0, 0], [1, 1]], []]
     """
 
-    block_oracles = oracles(maximize)
+    block_oracles = oracles(maximize, project=project)
     # (a constant of the class)
     lacks = {  # noqa: RUF012
         "marginals": "the sum over all matchings is a permanent, which is not tractable"

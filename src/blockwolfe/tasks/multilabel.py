@@ -30,6 +30,7 @@ from blockwolfe.tasks.part_functions import (
     augment,
     finish,
     oracles,
+    project,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, table_tokens, tokens_of
@@ -147,8 +148,8 @@ def _square(rows: Tokens, i: int) -> float:
 
 
 _ORACLES = {
-    "alone": oracles(maximize_alone, marginals_alone),
-    "tree": oracles(maximize_tree, marginals_tree),
+    "alone": oracles(maximize_alone, marginals_alone, project),
+    "tree": oracles(maximize_tree, marginals_tree, project),
     "cut": oracles(maximize_cut),
     "any": oracles(maximize_any),
 }

@@ -31,6 +31,7 @@ from blockwolfe.tasks.part_functions import (
     finish,
     finish_means,
     oracles,
+    project,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens
@@ -109,7 +110,7 @@ class SpanningTree(HasMarginals, PartTask):
     [[2, 3, 0]]
     """
 
-    block_oracles = oracles(maximize, marginals)
+    block_oracles = oracles(maximize, marginals, project)
     learned = ("keys_", "tags_", "reach_")
     vectorizer_: ArcVectorizer | None
 

@@ -16,6 +16,7 @@ from blockwolfe.features.columns import Columns
 from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.tasks.base import Corners, Features, Oracles
 from blockwolfe.tasks.identity_functions import copy_parts, list_parts
+from blockwolfe.tasks.projecting import ProjectScratch, project_scores
 
 __all__ = [
     "FEATURES",
@@ -28,6 +29,7 @@ __all__ = [
     "finish",
     "finish_means",
     "oracles",
+    "project",
 ]
 
 
@@ -102,14 +104,21 @@ def augment(data: PartData, i: int, theta: Any, augmented: Any) -> int:
 
 
 @jit
-def augment_by(data: PartData, i: int, theta: Any, scale: float, augmented: Any) -> int:
-    """As `augment`, with costs times `scale`: what an oracle of marginals begins with."""
+def _add_costs(data: PartData, i: int, theta: Any, scale: float, augmented: Any) -> int:
+    """Theta plus `scale` times costs; how many parts."""
     size = cols.n_parts(data.columns, i)
     for p in range(size):
         augmented[p] = theta[p]
     begin = data.cost_start[i]
     for p in range(data.cost_start[i + 1] - begin):
         augmented[p] += scale * data.cost[begin + p]
+    return size
+
+
+@jit
+def augment_by(data: PartData, i: int, theta: Any, scale: float, augmented: Any) -> int:
+    """As `augment`, with costs times `scale`: what an oracle of marginals begins with."""
+    size = _add_costs(data, i, theta, scale, augmented)
     if data.forbidden.shape[0] > 0:
         begin = data.forbidden_start[i]
         for p in range(data.forbidden_start[i + 1] - begin):
@@ -148,11 +157,34 @@ def finish_means(
     `log_sum` is the logarithm of the sum over all outputs, of scores as `augment_by` makes them:
     without the part of the loss that all outputs have.
     """
+    size = list_parts(mean, cols.n_parts(data.columns, i), part, value)
+    return size, _mean_loss(data, i, mean), log_sum + scale * data.base[i]
+
+
+@jit
+def _mean_loss(data: PartData, i: int, mean: Any) -> float:
+    """The loss of a mean of corners, in which it is linear."""
     begin, loss = data.cost_start[i], data.base[i]
     for p in range(data.cost_start[i + 1] - begin):
         loss += mean[p] * data.cost[begin + p]
-    size = list_parts(mean, cols.n_parts(data.columns, i), part, value)
-    return size, max(loss, 0.0), log_sum + scale * data.base[i]
+    return max(loss, 0.0)  # (below zero is rounding)
+
+
+@jit
+def project(
+    data: PartData,
+    i: int,
+    theta: Any,
+    scale: float,
+    scratch: ProjectScratch,
+    part: Any,
+    value: Any,
+) -> tuple[int, float, float]:
+    """The projection oracle of all structures whose maximum oracle takes any scores."""
+    n_parts, room = cols.n_parts(data.columns, i), scratch.room
+    _add_costs(data, i, theta, scale, room.theta)
+    gap = project_scores(scratch, i, n_parts)
+    return list_parts(room.mean, n_parts, part, value), _mean_loss(data, i, room.mean), gap
 
 
 @jit
@@ -204,15 +236,17 @@ def answer_all(
 FEATURES = Features(score, peek, sqnorm, add, spread)
 
 
-def oracles(maximize: Any, marginals: Any = None) -> Oracles:
+def oracles(maximize: Any, marginals: Any = None, project: Any = None) -> Oracles:
     """Around one structure's jitted oracle, for `block_oracles` of a task on graphs.
 
     ``maximize(data, i, theta, scratch, code, value)`` begins with `augment`, writes the numbers of
     the parts of the best output into `code`, and returns what `finish` does.
     ``marginals(data, i, theta, scale, scratch, part, value)``, where there is one, begins with
     `augment_by`, and returns what `finish_means` does.
+    ``project`` of this file is the projection oracle of every structure whose `maximize` is exact
+    at scores of any sign.
 
     >>> oracles(augment).offered()
     ('maximize',)
     """
-    return Oracles(maximize, copy_parts, marginals)
+    return Oracles(maximize, copy_parts, marginals, project)

@@ -226,6 +226,7 @@ class PartTask(Learned, BaseEstimator):
             features=self.block_features,
             oracles=self.block_oracles,
             data=data,
+            free=self._data(given, Costs.none(len(given.size))),
             make_scratch=functools.partial(self._make_scratch, given, is_training=True),
             n_features=self.n_features,
             n_parts=self._most_parts(given),

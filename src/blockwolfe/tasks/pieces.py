@@ -9,7 +9,7 @@ from numba import typeof, types
 from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.tasks.base import Features, Oracles, TaskBlocks
 
-__all__ = ["feature_pieces", "marginals_piece", "maximize_signature", "oracle_pieces"]
+__all__ = ["feature_pieces", "maximize_signature", "means_piece", "oracle_pieces"]
 
 _I64, _F64 = types.int64, types.float64
 _VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
@@ -43,9 +43,9 @@ def oracle_pieces(made: TaskBlocks) -> Oracles:
         return Oracles(Piece(made.oracles.maximize, asked), Piece(made.oracles.unpack, unpacked))
 
 
-def marginals_piece(marginals: Any, data: Any, scratch: Any) -> Piece:
-    """`Oracles.marginals` on such data, fixed to one signature."""
+def means_piece(oracle: Any, name: str, data: Any, scratch: Any) -> Piece:
+    """`Oracles.marginals` or `Oracles.project` on such data, fixed to one signature."""
     found = types.Tuple((_I64, _F64, _F64))
     asked = found(typeof(data), _I64, _VECTOR, _F64, typeof(scratch), _PARTS, _VECTOR)
-    with announced_compilation("the task's marginals"):
-        return Piece(marginals, asked)
+    with announced_compilation(f"the task's oracle {name!r}"):
+        return Piece(oracle, asked)

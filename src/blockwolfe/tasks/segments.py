@@ -33,6 +33,7 @@ from blockwolfe.tasks.part_functions import (
     finish,
     finish_means,
     oracles,
+    project,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
 from blockwolfe.tasks.reading.inputs import check_flags, n_positions, sequence_tokens, tokens_of
@@ -113,7 +114,7 @@ class Segments(HasMarginals, PartTask):
     [[(0, 2, 'up'), (2, 3, 'down')]]
     """
 
-    block_oracles = oracles(maximize, marginals)
+    block_oracles = oracles(maximize, marginals, project)
     learned = ("classes_", "longest_")
 
     def __init__(

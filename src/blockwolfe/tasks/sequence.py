@@ -185,6 +185,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             features=sequence_functions.FEATURES,
             oracles=sequence_functions.ORACLES,
             data=data,
+            free=data._replace(scale=np.zeros_like(data.scale)),
             make_scratch=functools.partial(_make_scratch, data, is_training=True),
             n_features=data.layout.size,
             n_parts=_n_parts(data.layout, data.tokens),

@@ -17,6 +17,7 @@ from blockwolfe.features.emissions import Layout, Tokens
 from blockwolfe.structures import chain, chain_marginals, choice, higher_chain
 from blockwolfe.tasks.base import Features, Oracles
 from blockwolfe.tasks.identity_functions import list_parts
+from blockwolfe.tasks.projecting import ProjectScratch, project_scores
 
 # Directions of at most so many parts are measured pair by pair.
 FEW_PARTS = 32
@@ -168,6 +169,38 @@ def marginals(
     total = chain_marginals.marginals_into(unary, theta[n_unary:n_parts], orders, room)
     loss = data.scale[i] * _mean_cost(data.cost, data.labels[begin:end], room.mean, n_labels)
     return list_parts(room.mean, n_parts, part, value), loss, total
+
+
+@jit
+def project(
+    data: SequenceData,
+    i: int,
+    theta: Any,
+    scale: float,
+    scratch: ProjectScratch,
+    part: Any,
+    value: Any,
+) -> tuple[int, float, float]:
+    """The nearest mean: label by label where no transition joins them, else by an active set."""
+    begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
+    n_labels, room = data.layout.n_labels, scratch.room
+    n_unary = (end - begin) * n_labels
+    n_parts = n_unary + (data.layout.size - data.layout.transition if data.layout.orders else 0)
+    unary = room.theta[:n_unary].reshape(end - begin, n_labels)
+    augment(data, i, theta, scale * data.scale[i], unary)
+    gap = 0.0
+    if data.layout.orders == 0:
+        forbid(data.allowed[begin:end], unary)
+        for t in range(end - begin):
+            choice.project(unary[t])
+        for p in range(n_unary):
+            room.mean[p] = room.theta[p]
+    else:
+        for p in range(n_unary, n_parts):
+            room.theta[p] = theta[p]
+        gap = project_scores(scratch, i, n_parts)
+    loss = data.scale[i] * _mean_cost(data.cost, data.labels[begin:end], room.mean, n_labels)
+    return list_parts(room.mean, n_parts, part, value), loss, gap
 
 
 @jit
@@ -325,4 +358,4 @@ def spread(data: SequenceData, i: int, moved: Any, image: Any, index: Any, value
 
 
 FEATURES = Features(score, peek, sqnorm, add, spread)
-ORACLES = Oracles(maximize, unpack, marginals)
+ORACLES = Oracles(maximize, unpack, marginals, project)

@@ -19,6 +19,7 @@ from blockwolfe.tasks.part_functions import (
     finish,
     finish_means,
     oracles,
+    project,
 )
 from blockwolfe.tasks.part_task import GraphInput
 from blockwolfe.tasks.reading.labels import known_codes
@@ -82,7 +83,7 @@ class Tree(HasMarginals, LabellingTask):
     [['a', 'b', 'b'], ['b']]
     """
 
-    block_oracles = oracles(maximize, marginals)
+    block_oracles = oracles(maximize, marginals, project)
 
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         tree.check_forest(n_nodes, ends, f"X[{i}].edges")

@@ -80,7 +80,7 @@ def effective_bounds(
 
 def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     """Any registered method with any of its words (steps, samplings, switches) and options."""
-    names = [name for name, m in known("method").items() if m.has_dual or not must_walk]
+    names = [name for name, m in known("method").items() if m().has_dual or not must_walk]
     name = str(rng.choice(names, p=_shares(names)))
     method_class = known("method")[name]
     by_option: dict[tuple[str, ...], list[str]] = {}
@@ -88,7 +88,7 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
         by_option.setdefault(tuple(sets), []).append(word)
     words = [str(rng.choice(choices)) for choices in by_option.values() if rng.random() < 0.6]
     if must_walk:
-        words = [word for word in words if word != "averaging"]
+        words = [word for word in words if word not in ("averaging", "lean")]
     return _with_options(rng, as_method("+".join([name, *words])))
 
 

@@ -246,7 +246,7 @@ class ExcessiveGapEngine(DualEngine):
 
     def _take(self, trial: Trial) -> None:
         point = self.point
-        point.make_room_for_marginals()
+        point.make_room_for_means(self.blocks.marginal_size)
         point.blend(trial.tau, trial.gibbs.store)
         point.put(trial.v)
         self._own_w, self._gibbs = trial.w, trial.gibbs

@@ -108,7 +108,7 @@ class OnlineEngine(DualEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        self.point.make_room_for_marginals()
+        self.point.make_room_for_means(self.blocks.marginal_size)
         self.passes.run(max_visits, may_go_on, self._visit)
 
     def _visit(self, until: int) -> None:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.directions import append_parts, move_mean, take_direction
-from blockwolfe.dual.growth import Means
+from blockwolfe.dual.directions import lay_mean, move_mean
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
-from blockwolfe.dual.work import Work, meet
+from blockwolfe.dual.work import Work
 from blockwolfe.problem.rounding import ROUNDING
 
 __all__ = ["Gibbs", "GibbsWork", "visit_gibbs"]
@@ -54,17 +53,6 @@ def _try(gibbs: Gibbs, i: int, theta: np.ndarray, trial: np.ndarray) -> None:
     begin, eta = gibbs.start[i], gibbs.eta[i]
     for p in range(gibbs.n_parts[i]):
         trial[p] = gibbs.potential[begin + p] + eta * theta[p]
-
-
-@jit
-def _lay(means: Means, i: int, size: int, own: GibbsWork, work: Work) -> int:
-    """The direction from the block's mean to that of the trial; how many parts it changes."""
-    look = work.look
-    look.number[0] += 1
-    n_met = meet(means.part, means.mean, means.start[i], means.length[i], -1.0, look, 0)
-    n_met = meet(own.part, own.value, 0, size, 1.0, look, n_met)
-    append_parts(means, i, look.met, n_met)
-    return int(take_direction(look, n_met, work.direction))
 
 
 @jit
@@ -122,7 +110,7 @@ def visit_gibbs(
         if not np.isfinite(log_partition + loss):  # (scores overflow)
             gibbs.eta[i] *= SHORTER
             continue
-        moved = _lay(means, i, size, own, work)
+        moved = lay_mean(means, i, own.part, own.value, 0, size, work)
         ell_change = weight[i] * loss - point.ell[i]
         slope, terms = _slope(theta, work, moved)
         slope, terms = weight[i] * slope + ell_change, weight[i] * (terms + loss) + point.ell[i]

@@ -1,8 +1,8 @@
-"""The master problem of cutting planes: a concave quadratic over one simplex, solved exactly.
+"""A concave quadratic over one simplex, solved exactly: the best mixture of planes or of corners.
 
     maximise  f(a) = <c, a> - <a, Q a> / 2      a >= 0,  sum a = 1
 
-Q need not be regular: planes may be equal, or depend on each other. Two kinds of steps alternate,
+Q need not be regular: entries may be equal, or depend on each other. Two kinds of steps alternate,
 each with an exact line search, so that f never decreases by more than rounding:
 
 * on the *support* {a > 0}, the Newton step within it; an entry that reaches zero leaves it. Where
@@ -18,7 +18,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, jit
 
-__all__ = ["maximize_on_simplex"]
+__all__ = ["climb", "maximize_on_simplex"]
 
 EPS = float(np.finfo(np.float64).eps)
 # A pivot below this share of the entries that it is the difference of is taken for zero.
@@ -192,10 +192,14 @@ def _highest(a: np.ndarray, slope: np.ndarray) -> tuple[int, float]:
 
 
 @jit
-def _maximize(
+def climb(
     Q: np.ndarray, c: np.ndarray, a: np.ndarray, slope: np.ndarray, support: np.ndarray,
     low: np.ndarray, x: np.ndarray, d: np.ndarray,
 ) -> None:  # fmt: skip
+    """`maximize_on_simplex` in compiled code: moves `a` itself, whose sum may drift by rounding.
+
+    The rest is scratch: `low` as large as Q, the others as long as `a`.
+    """
     least, waited = np.inf, 0
     for _ in range(MOST_ROUNDS * a.shape[0]):
         gained = _correct(Q, c, a, slope, support, low, x, d)
@@ -222,5 +226,5 @@ def maximize_on_simplex(Q: np.ndarray, c: np.ndarray, a: np.ndarray) -> np.ndarr
     n, found = len(a), np.array(a, dtype=np.float64)
     slope, x, d, support = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
     args = (np.ascontiguousarray(Q), np.ascontiguousarray(c), found, slope, support)
-    call(_maximize, "master", *args, np.zeros((n, n)), x, d)
+    call(climb, "master", *args, np.zeros((n, n)), x, d)
     return np.asarray(found / found.sum())

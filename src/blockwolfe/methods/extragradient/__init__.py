@@ -1,0 +1,1 @@
+"""Dual extragradient: the structured SVM as a saddle point, on means of outputs."""
