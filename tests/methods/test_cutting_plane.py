@@ -292,9 +292,34 @@ def test_passes_over_stored_corners_may_be_split(monkeypatch):
         assert again.counts == engine.counts
 
 
+@pytest.mark.parametrize("method", ["fw", ONE, N])
+def test_a_full_pass_after_a_move_is_counted(method):
+    """Also where the one before it was counted by a run that was killed."""
+    problem = PROBLEMS["chain-dense"]()
+    engine, again = (engine_of(problem, as_method(method), LAM) for _ in range(2))
+    engine.certify()
+    again.restore(engine.to_save())
+    before = again.counts.oracle_calls
+    again.shrink(0.5, np.zeros(len(problem)))
+    again.certify()
+    assert again.counts.oracle_calls == before + len(problem)
+
+
 CRAFTED = {
-    "planes.rows": [lambda a: a + 100, lambda a: a - 100, lambda a: a[:0], lambda a: a[:, :-1]],
-    "planes.alpha": [lambda a: 2 * a, lambda a: -a, lambda a: a[:-1], lambda a: a * np.nan],
+    "planes.rows": [
+        lambda a: a[::-1],
+        lambda a: a + 100,
+        lambda a: a - 100,
+        lambda a: a[:0],
+        lambda a: a[:, :-1],
+    ],
+    "planes.alpha": [
+        lambda a: np.roll(a, 1),
+        lambda a: 2 * a,
+        lambda a: -a,
+        lambda a: a[:-1],
+        lambda a: a * np.nan,
+    ],
     "planes.idle": [lambda a: a - 10, lambda a: a[:-1]],
     "point.ell": [lambda a: a + 1e-3],
 }
@@ -312,7 +337,24 @@ def test_planes_of_a_stranger_are_refused(name, change):
     fresh = engine_of(problem, bw.CuttingPlane(), LAM)
     fresh.restore(dict(saved))
     np.testing.assert_array_equal(fresh.planes.gram, engine.planes.gram)
-    with pytest.raises(Misfit):
+    with pytest.raises(Misfit, match="planes|ell"):
+        fresh.restore(saved | {name: change(saved[name])})
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("planes.rows", lambda a: a[::-1], "does not begin with the true outputs"),
+        ("planes.alpha", lambda a: np.roll(a, 1), "does not mix to the weights"),
+    ],
+)
+def test_planes_that_are_not_those_of_the_point_are_refused(name, change, message):
+    problem = PROBLEMS["multiclass-dense"]()
+    engine, fresh = (engine_of(problem, bw.CuttingPlane(), LAM) for _ in range(2))
+    for _ in range(4):
+        engine.advance(10**9, lambda: True)
+    saved = engine.to_save()
+    with pytest.raises(Misfit, match=message):
         fresh.restore(saved | {name: change(saved[name])})
 
 

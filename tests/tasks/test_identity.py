@@ -113,7 +113,7 @@ DATA = [(name, {}) for name in TASKS] + ([EXACT_GRAPH] if pytoulbar2 else [])
 def uncompiled(monkeypatch):
     """Nothing is run here."""
     monkeypatch.setattr(blocks, "feature_pieces", lambda made: made.features)
-    monkeypatch.setattr(blocks, "oracle_pieces", lambda made: made.oracles)
+    monkeypatch.setattr(blocks, "oracle_pieces", lambda made, oracles: oracles)
 
 
 def problem_of(name, options=None, data=None, weight=None):
