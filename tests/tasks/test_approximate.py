@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.tasks.reading.vectors import dense_features
 from same_runs import assert_same, content
 from zoo import PROBLEMS, chain_data, enumerated_optimum, multiclass_data
 
@@ -41,12 +40,37 @@ def knapsacks(n=8, m=8, seed=0):
 # -- the theorem -----------------------------------------------------------------------------------
 
 
+class Labels:
+    """One of three labels, in a few lines of numpy: thousands of calls take no time."""
+
+    def features(self, x, y):
+        phi = np.zeros((3, len(x)))
+        phi[y] = x
+        return phi.ravel()
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def decode(self, x, w):
+        return int(np.argmax(w.reshape(3, -1) @ x))
+
+    def augmented_decode(self, x, y, w):
+        return int(np.argmax(w.reshape(3, -1) @ x + (np.arange(3) != y)))
+
+    def outputs(self, x):
+        return [0, 1, 2]
+
+
+def labels_problem(how=None, certify="exact"):
+    X, Y = multiclass_data(n=10)
+    task = Labels() if how is None else bw.tasks.Approximate(Labels(), how, certify)
+    return bw.Problem(task, list(0.3 * X), list(Y))
+
+
 def curvature(problem, lam):
     """C <= 4 R^2 / (lam n), with R the length of the longest psi_i(y)."""
     R = max(
-        np.linalg.norm(
-            dense_features(problem.task, x, y, 0) - dense_features(problem.task, x, z, 0)
-        )
+        np.linalg.norm(problem.task.features(x, y) - problem.task.features(x, z))
         for x, y in zip(problem.X, problem.Y, strict=True)
         for z in problem.task.outputs(x)
     )
@@ -54,26 +78,27 @@ def curvature(problem, lam):
 
 
 def errors_by_visits(how, lam, n_seeds, max_passes):
-    """D* - D_k of every run after k visits, and k."""
-    optimum = bw.solve(multiclass_problem(), lam, "bcfw+pairwise", 1e-10).certificate.dual
+    """D* - D_k of every run after k visits, and k; a run that has stalled stays where it is."""
+    optimum = bw.solve(labels_problem(), lam, "bcfw+pairwise", 1e-10).certificate.dual
     given = {"tol": 0.0, "max_passes": max_passes, "point": "last"}
-    runs = []
+    duals, k = [], 10 * np.arange(max_passes + 1)
     for seed in range(n_seeds):
-        problem = multiclass_problem(how(seed))
-        runs.append(bw.solve(problem, lam, "bcfw+uniform", random_state=seed, **given).trace)
-    return np.array([optimum - run["dual"] for run in runs]), runs[0]["visits"]
+        problem = labels_problem(how(seed))
+        run = bw.solve(problem, lam, "bcfw+uniform", random_state=seed, **given).trace
+        duals.append(run["dual"][np.searchsorted(run["visits"], k, side="right") - 1])
+    return optimum - np.array(duals), k
 
 
 def test_multiplicative_accuracy_slows_convergence_by_no_more_than_the_theorem_says():
     """E[D* - D_k] <= 2n / (nu k + 2n) (C / nu + D*): Lacoste-Julien et al. 2013, appendix C."""
     lam, nu, n = 1.0, 0.5, 10
-    error, k = errors_by_visits(lambda seed: bw.tasks.Multiplicative(nu, seed), lam, 12, 60)
-    C, h0 = curvature(multiclass_problem(), lam), error[0, 0]
+    error, k = errors_by_visits(lambda seed: bw.tasks.Multiplicative(nu, seed), lam, 6, 60)
+    C, h0 = curvature(labels_problem(), lam), error[0, 0]
     bound = 2 * n / (nu * k + 2 * n) * (C / nu + h0)
     assert (error.mean(axis=0) <= bound).all()
-    assert bound[-1] < h0  # (so that an oracle that finds nothing would be caught)
-    exact, _ = errors_by_visits(lambda seed: bw.tasks.Multiplicative(1.0, seed), lam, 12, 60)
-    assert exact.mean(axis=0)[1:20].sum() < error.mean(axis=0)[1:20].sum()
+    assert bound[-1] < h0 / 2  # (so that an oracle that finds nothing would be caught)
+    exact, _ = errors_by_visits(lambda seed: bw.tasks.Multiplicative(1.0, seed), lam, 6, 60)
+    assert exact[:, 1:10].mean() < error[:, 1:10].mean()
 
 
 def test_additive_accuracy_costs_no_more_than_itself():
@@ -81,12 +106,13 @@ def test_additive_accuracy_costs_no_more_than_itself():
 
     (An output that lacks delta lacks delta / n of the gap of its block, and all blocks delta.)
     """
-    lam, n, delta = 1.0, 10, 0.3
-    error, k = errors_by_visits(lambda _: bw.tasks.Additive(delta), lam, 8, 200)
-    bound = 2 * n / (k + 2 * n) * (curvature(multiclass_problem(), lam) + error[0, 0]) + delta
+    lam, n, delta = 1.0, 10, 0.2
+    error, k = errors_by_visits(lambda _: bw.tasks.Additive(delta), lam, 6, 60)
+    C, h0 = curvature(labels_problem(), lam), error[0, 0]
+    bound = 2 * n / (k + 2 * n) * (C + h0) + delta
     assert (error.mean(axis=0) <= bound).all()
-    assert error[:, -1].min() > 1e-3  # (it stops where no output is missed by more than delta)
-    finer, _ = errors_by_visits(lambda _: bw.tasks.Additive(delta / 10), lam, 8, 200)
+    assert bound[-1] < h0
+    finer, _ = errors_by_visits(lambda _: bw.tasks.Additive(delta / 10), lam, 6, 60)
     assert finer[:, -1].mean() < error[:, -1].mean()
 
 
@@ -139,16 +165,16 @@ def test_a_narrow_beam_misses_outputs_and_says_so():
         np.testing.assert_array_equal(problem.task.classes_[code[:size]], rough)
         assert loss == pytest.approx(plain.task.loss(y, rough))
     assert missed > 0.0
-    result = bw.solve(chain_problem(bw.tasks.Greedy(), "estimate"), LAM, max_passes=20)
+    result = bw.solve(chain_problem(bw.tasks.Greedy(), "estimate"), LAM, tol=0.5, max_passes=20)
     assert not result.certificate.valid
     assert result.status is bw.Status.INEXACT_ORACLE
 
 
 @pytest.mark.parametrize("certify", ["exact", "bound"])
 def test_additive_certificates_bracket_the_optimum(certify):
-    plain = multiclass_problem()
+    plain = labels_problem()
     result = bw.solve(
-        multiclass_problem(bw.tasks.Additive(0.05), certify), LAM, tol=0.01, max_passes=200,
+        labels_problem(bw.tasks.Additive(0.05), certify), LAM, tol=0.01, max_passes=200,
         random_state=0,
     )  # fmt: skip
     optimum, _ = enumerated_optimum(plain, LAM)
@@ -162,7 +188,7 @@ def test_additive_certificates_bracket_the_optimum(certify):
 
 def test_gaps_are_not_those_of_the_rough_oracle():
     """One that answers with true outputs alone sees no gap at all; the certificate does."""
-    problem = multiclass_problem(bw.tasks.Additive(1e9))
+    problem = labels_problem(bw.tasks.Additive(1e9))
     result = bw.solve(problem, LAM, "bcfw+uniform", max_passes=30, random_state=0)
     assert result.certificate.gap == pytest.approx(problem.unit)
     assert not result.is_certified
@@ -174,7 +200,7 @@ def test_gaps_are_not_those_of_the_rough_oracle():
 def test_truncated_search_bounds_what_it_left():
     X, Y = knapsacks()
     task, rough = bw.tasks.Program().fit(X, Y), bw.tasks.Truncated(1)
-    rng, missed = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
     for x, y in zip(X, Y, strict=True):
         for _ in range(5):
             w = rng.normal(size=3)
@@ -184,8 +210,6 @@ def test_truncated_search_bounds_what_it_left():
             assert any(np.array_equal(found, z) for z in task.outputs(x))
             assert w @ task.features(x, y) - 1e-9 <= own <= max(heights) + 1e-9
             assert upper >= max(heights) - 1e-9
-            missed += own < max(heights) - 1e-9
-    assert missed == 0 or missed > 0  # (HiGHS may well find the best one at its first node)
 
 
 @pytest.mark.parametrize("certify", ["exact", "bound"])
@@ -203,40 +227,26 @@ def test_truncated_programs(certify):
 # -- where rough oracles are asked -----------------------------------------------------------------
 
 
-class Counting:
+class Counting(Labels):
     """A task in Python with two oracles, which counts how often each is asked."""
 
-    def __init__(self, inside):
-        self.inside, self.n_features = inside, inside.n_features
-        self.n_rough = self.n_exact = 0
+    n_rough = n_exact = 0
 
     def __getstate__(self):
-        return {"inside": self.inside, "n_features": self.n_features}
-
-    def __setstate__(self, state):
-        self.__init__(state["inside"])
-
-    def features(self, x, y):
-        return self.inside.features(x, y)
-
-    def loss(self, y, y_hat):
-        return self.inside.loss(y, y_hat)
-
-    def decode(self, x, w):
-        return self.inside.decode(x, w)
+        return {}
 
     def augmented_decode(self, x, y, w):
         self.n_exact += 1
-        return self.inside.augmented_decode(x, y, w)
+        return super().augmented_decode(x, y, w)
 
     def rough_decode(self, x, y, w):
         self.n_rough += 1
-        best = self.inside.augmented_decode(x, y, w)
+        best = super().augmented_decode(x, y, w)
         return best if w @ self.features(x, best) < w.sum() else y
 
 
 def counting_problem():
-    return bw.Problem(Counting(multiclass_problem().task), *multiclass_data(n=10))
+    return bw.Problem(Counting(), *multiclass_data(n=10))
 
 
 @pytest.mark.parametrize("method", ["bcfw+uniform", "bcfw+gap+pairwise", "ssg", "perceptron"])
@@ -261,21 +271,29 @@ def test_rough_answers_of_other_processes():
     given = {"tol": 1e-9, "max_passes": 4, "random_state": 0}
     alone, shared = (bw.solve(counting_problem(), LAM, method, n_jobs=n, **given) for n in (1, 2))
     assert_same(content(shared), content(alone))
-    plain = bw.solve(multiclass_problem(), LAM, method, **given)
+    X, Y = multiclass_data(n=10)
+    plain = bw.solve(bw.Problem(Labels(), X, Y), LAM, method, **given)
     assert (plain.w != alone.w).any()
 
 
 @pytest.mark.parametrize("method", ["bcfw+gap+pairwise+cache", "auto", "ssg"])
 @pytest.mark.parametrize("make", [
     lambda: chain_problem(bw.tasks.Beam(2)),
-    lambda: multiclass_problem(bw.tasks.Multiplicative(0.5)),
+    lambda: labels_problem(bw.tasks.Multiplicative(0.5)),
 ])  # fmt: skip
 def test_a_run_that_goes_on_is_the_undisturbed_one(tmp_path, make, method):
-    path, given = tmp_path / "run.npz", {"tol": 0.0, "random_state": 0, "point": "last"}
-    whole = bw.solve(make(), LAM, method, max_passes=9, **given)
-    for passes in (2, 5, 9):
-        result = bw.solve(make(), LAM, method, max_passes=passes, checkpoint=path, **given)
-    assert_same(content(result), content(whole))
+    given = {"max_passes": 6, "random_state": 0, "tol": 0.0}
+    whole = bw.solve(make(), LAM, method, **given)
+    keeping = bw.Checkpoint(tmp_path / "run.npz", every=0.0)
+
+    def crash(event):
+        if event.row.passes == 3:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        bw.solve(make(), LAM, method, checkpoint=keeping, callbacks=crash, **given)
+    rest = bw.solve(make(), LAM, method, checkpoint=keeping, **given)
+    assert_same(content(rest), content(whole))
 
 
 def test_bounds_and_sample_weights():
