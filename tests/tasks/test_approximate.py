@@ -106,7 +106,7 @@ def test_additive_accuracy_costs_no_more_than_itself():
 
     (An output that lacks delta lacks delta / n of the gap of its block, and all blocks delta.)
     """
-    lam, n, delta = 1.0, 10, 0.2
+    lam, n, delta = 0.3, 10, 0.2
     error, k = errors_by_visits(lambda _: bw.tasks.Additive(delta), lam, 6, 60)
     C, h0 = curvature(labels_problem(), lam), error[0, 0]
     bound = 2 * n / (k + 2 * n) * (C + h0) + delta

@@ -25,7 +25,7 @@ from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Reader, check_rows
 from blockwolfe.base.unzipping import most_bytes
 from blockwolfe.dual.growth import live_rows
-from blockwolfe.dual.plane_products import add_up, score_corners
+from blockwolfe.dual.plane_products import add_up, best_corners, score_corners
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import stored_truth
 from blockwolfe.dual.simplex_qp import maximize_on_simplex
@@ -164,12 +164,8 @@ class PlaneSet:
         """<v_t, v> of all planes, or at least of those before the last."""
         if self._has_vectors:
             return np.array([inner(vector, v) for vector in self.vectors])
-        blocks, stock, work = point.blocks, point.arrays.stock, point.work
-        score, out, order = np.zeros(len(stock.loss)), np.zeros(len(self)), np.arange(len(blocks))
-        seam = (blocks.is_identity, blocks.features, blocks.data)
-        scratch = (work.look, work.theta)
-        call(score_corners, blocks.kind, *seam, v, stock, point.lists(order, True), scratch, score)
-        call(add_up, "products", blocks.weight, stock.start, self.rows, score, out)
+        out, weight, start = np.zeros(len(self)), point.blocks.weight, point.arrays.stock.start
+        call(add_up, "products", weight, start, self.rows, _scores(point, v), out)
         return out
 
     # -- one more ------------------------------------------------------------------------------
@@ -190,6 +186,13 @@ class PlaneSet:
         self.idle = np.append(self.idle, 0)
         self._fill(point, n)
         return n
+
+    def of_stored(self, point: DualPoint) -> tuple[np.ndarray, float]:
+        """The plane of the best stored corners at w: what names them, and its slope."""
+        row = np.zeros(len(point.blocks), dtype=np.int32)
+        score = _scores(point, point.arrays.w)
+        args = (point.blocks.weight, point.arrays.stock, score, row)
+        return row, float(call(best_corners, "best corners", *args))
 
     def best_weights(self, lam: float) -> np.ndarray:
         """The maximum of the dual over all mixtures."""
@@ -263,6 +266,15 @@ class PlaneSet:
         np.add.at(mixed, stock.start + self.rows, self.alpha[:, None])
         off = np.abs(mixed - stock.weight)[live_rows(stock)]
         check_rows(off <= ROUNDING, "planes.alpha does not mix to the weights of stored corners")
+
+
+def _scores(point: DualPoint, v: np.ndarray) -> np.ndarray:
+    """The scores at v of all stored corners."""
+    blocks, stock, work = point.blocks, point.arrays.stock, point.work
+    score, lists = np.zeros(len(stock.loss)), point.lists(np.arange(len(blocks)), True)
+    seam, scratch = (blocks.is_identity, blocks.features, blocks.data), (work.look, work.theta)
+    call(score_corners, blocks.kind, *seam, v, stock, lists, scratch, score)
+    return score
 
 
 def _tidy(point: DualPoint) -> None:

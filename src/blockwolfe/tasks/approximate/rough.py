@@ -33,6 +33,18 @@ class RoughOracle(ABC):
     """Base of the ways in which `Approximate` finds outputs; a frozen dataclass of options.
 
     A subclass has `answer`. Where it can work on a task's compiled form it also has `compiled`.
+
+    >>> import blockwolfe as bw
+    >>> @dataclass(frozen=True)
+    ... class FirstOf(bw.tasks.RoughOracle):
+    ...     most: int
+    ...     def answer(self, task, x, y, w):
+    ...         some = list(task.outputs(x))[: self.most]
+    ...         return max(some, key=lambda z: task.loss(y, z) + w @ task.features(x, z)), np.nan
+    >>> task = bw.tasks.Approximate(bw.tasks.Multiclass(), FirstOf(2))
+    >>> problem = bw.Problem(task, [[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    >>> bw.solve(problem, lam=0.1, max_passes=5).certificate.exact
+    True
     """
 
     bounds: ClassVar[bool] = False  # whether `answer` comes with a bound
