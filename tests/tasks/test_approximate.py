@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import blockwolfe as bw
 from same_runs import assert_same, content
@@ -370,6 +371,16 @@ def test_the_task_passes_its_check():
     for how in (bw.tasks.Beam(2), bw.tasks.Additive(0.5)):
         report = bw.check_task(bw.tasks.Approximate(bw.tasks.Chain(), how), X, Y)
         assert report.n_enumerated > 0
+
+
+def test_rows_of_a_sparse_matrix():
+    X, Y = multiclass_data(n=10)
+    task = bw.tasks.Approximate(bw.tasks.Multiclass(), bw.tasks.Multiplicative(0.5))
+    given = {"max_passes": 3, "random_state": 0}
+    dense, sparse = (
+        bw.solve(bw.Problem(task, x, Y), LAM, "bcfw", **given) for x in (X, sp.csr_array(X))
+    )
+    np.testing.assert_allclose(dense.w, sparse.w, atol=1e-12)
 
 
 def test_every_problem_of_the_zoo_can_be_made_worse():

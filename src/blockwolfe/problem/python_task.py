@@ -38,7 +38,7 @@ class PythonOracle:
         # Largest corner seen by any thread: what a visit must find room for in its block. It only
         # grows, and a thread that finds it too small for an answer raises it again.
         largest = max(1, int(np.diff(self.truth.start).max()))
-        self.corner_size = np.full(len(X), largest, dtype=np.int64)
+        self.corner_size = np.full(len(self.truth.start) - 1, largest, dtype=np.int64)
         self.bounds_error = bounds_error(task)
         self.method = "augmented_decode_bound" if self.bounds_error else "augmented_decode"
 
