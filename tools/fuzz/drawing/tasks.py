@@ -40,7 +40,7 @@ def approximate(rng: np.random.Generator) -> Drawn:
     name = str(rng.choice(["Chain", "Multiclass", "Tree", "Matching"]))
     inner = GENERATORS[name](rng)
     how: bw.tasks.RoughOracle = bw.tasks.Multiplicative(float(rng.uniform(0.3, 1.0)))
-    if name == "Chain" and inner.task.transition is True:
+    if name == "Chain" and inner.task.transition:
         how = bw.tasks.Beam(int(rng.integers(1, 4)))
     elif rng.random() < 0.3:
         how = bw.tasks.Additive(float(10.0 ** rng.uniform(-3, 0)))
