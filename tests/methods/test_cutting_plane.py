@@ -115,7 +115,8 @@ def test_one_slack_is_fully_corrective_frank_wolfe(name):
     def note(event):
         seen.append((event.w.copy(), event.row.dual))
 
-    bw.solve(problem, LAM, bw.CuttingPlane(), 0.0, max_passes=10, callbacks=[note])
+    bare = bw.CuttingPlane(cached_planes=0)
+    bw.solve(problem, LAM, bare, 0.0, max_passes=10, callbacks=[note])
     naive = fully_corrective(problem, LAM, [w for w, _ in seen[:-1]])
     assert len(seen) > 8
     for (w, dual), (naive_w, naive_dual) in zip(seen[1:], naive, strict=True):
@@ -168,12 +169,15 @@ def test_optimum_agrees_with_block_coordinate_frank_wolfe(name, method):
     assert type(result.method).__name__ in ("CuttingPlane", "BundleMethod")
 
 
-@pytest.mark.parametrize("method", [bw.CuttingPlane(prune_after=1), bw.CuttingPlane("n", 1)])
+@pytest.mark.parametrize(
+    "method", [bw.CuttingPlane(prune_after=1, cached_planes=0), bw.CuttingPlane("n", 1)]
+)
 def test_pruning_keeps_little_and_still_converges(method):
     problem = PROBLEMS["chain-dense"]()
     result = bw.solve(problem, LAM, method, tol=1e-4, max_passes=2000, random_state=0)
     assert result.is_certified
-    engines = [engine_of(problem, m, LAM) for m in (method, bw.CuttingPlane(method.slack, None))]
+    both = (method, bw.CuttingPlane(method.slack, None, cached_planes=0))
+    engines = [engine_of(problem, m, LAM) for m in both]
     for engine, _ in itertools.product(engines, range(25)):
         engine.advance(10**9, lambda: True)
         engine.certify()
@@ -199,6 +203,70 @@ def test_iterations_are_few():
     plain, one = (bw.solve(problem, LAM, m, 1e-3, max_passes=5000) for m in ("fw", ONE))
     assert one.trace[-1].passes < plain.trace[-1].passes / 5
     assert one.counts.oracle_calls == (one.trace[-1].passes + 1) * len(problem)
+
+
+@pytest.mark.parametrize("name", ["chain-dense", "matching", "multiclass-sparse"])
+def test_the_plane_of_stored_corners(name):
+    """The best of every block, by lists of parts, and the slope that the step rules would see."""
+    problem = PROBLEMS[name]()
+    engine = engine_of(problem, bw.CuttingPlane(cached_planes=0), LAM)
+    for _ in range(6):
+        engine.advance(10**9, lambda: True)
+    blocks, point = problem.blocks, engine.point
+    row, slope = engine.planes.of_stored(point)
+    stock, v = point.arrays.stock, engine.planes._vector(point, row)
+    ell = blocks.weight @ stock.loss[stock.start + row]
+    expected = (ell - v @ engine.w) - (point.arrays.ell.sum() - point.v @ engine.w)
+    assert slope == pytest.approx(expected, abs=1e-12)
+    assert slope <= engine.certify().gap + 1e-12
+    for i in range(len(problem)):
+        for k in range(stock.n_rows[i]):
+            other = row.copy()
+            other[i] = k
+            ell = blocks.weight @ stock.loss[stock.start + other]
+            assert ell - engine.planes._vector(point, other) @ engine.w <= expected + (
+                point.arrays.ell.sum() - point.v @ engine.w + 1e-12
+            )
+
+
+@pytest.mark.parametrize("method", [bw.CuttingPlane, bw.BundleMethod])
+def test_planes_of_stored_corners_save_oracle_calls(method):
+    problem = PROBLEMS["chain-dense"]()
+    given = {"tol": 1e-4, "max_passes": 2000, "random_state": 0}
+    bare, cached = (bw.solve(problem, LAM, method(cached_planes=n), **given) for n in (0, 20))
+    assert cached.is_certified
+    assert cached.counts.oracle_calls < 0.7 * bare.counts.oracle_calls
+    assert (np.diff(cached.trace["dual"]) >= -1e-14).all()
+    assert cached.counts.steps > cached.trace[-1].passes
+
+
+def test_planes_of_stored_corners_may_be_split():
+    """Left after any of them, and gone on from a checkpoint, the run is the undisturbed one."""
+    problem, taken = PROBLEMS["chain-dense"](), []
+    engine = engine_of(problem, bw.CuttingPlane(), LAM)
+
+    def keep():
+        taken.append(copy.deepcopy(engine.to_save()))
+        return True
+
+    for _ in range(6):
+        engine.advance(10**9, keep)
+        engine.certify()
+    assert sum(saved["n_left"] > 0 for saved in taken) > 6
+    for saved in taken[:: max(1, len(taken) // 12)]:
+        again, n_looks = engine_of(problem, bw.CuttingPlane(), LAM), 0
+        again.restore(saved)
+
+        def now_and_then():
+            nonlocal n_looks
+            n_looks += 1
+            return n_looks % 3 > 0
+
+        while again.n_steps < 6 or again._has_stepped:
+            again.advance(10**9, now_and_then)
+        again.certify()
+        np.testing.assert_array_equal(again.w, engine.w)
+        assert again.counts.steps == engine.counts.steps
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -235,6 +303,8 @@ def test_options():
     for method in (bw.CuttingPlane, bw.BundleMethod):
         with pytest.raises(bw.OptionError, match="prune_after"):
             method(prune_after=0)
+        with pytest.raises(bw.OptionError, match="cached_planes"):
+            method(cached_planes=-1)
     assert "one slack" in bw.CuttingPlane().words
     assert "n slacks" in bw.CuttingPlane("n").words
 
@@ -292,9 +362,34 @@ def test_passes_over_stored_corners_may_be_split(monkeypatch):
         assert again.counts == engine.counts
 
 
+@pytest.mark.parametrize("method", ["fw", ONE, N])
+def test_a_full_pass_after_a_move_is_counted(method):
+    """Also where the one before it was counted by a run that was killed."""
+    problem = PROBLEMS["chain-dense"]()
+    engine, again = (engine_of(problem, as_method(method), LAM) for _ in range(2))
+    engine.certify()
+    again.restore(engine.to_save())
+    before = again.counts.oracle_calls
+    again.shrink(0.5, np.zeros(len(problem)))
+    again.certify()
+    assert again.counts.oracle_calls == before + len(problem)
+
+
 CRAFTED = {
-    "planes.rows": [lambda a: a + 100, lambda a: a - 100, lambda a: a[:0], lambda a: a[:, :-1]],
-    "planes.alpha": [lambda a: 2 * a, lambda a: -a, lambda a: a[:-1], lambda a: a * np.nan],
+    "planes.rows": [
+        lambda a: a[::-1],
+        lambda a: a + 100,
+        lambda a: a - 100,
+        lambda a: a[:0],
+        lambda a: a[:, :-1],
+    ],
+    "planes.alpha": [
+        lambda a: np.roll(a, 1),
+        lambda a: 2 * a,
+        lambda a: -a,
+        lambda a: a[:-1],
+        lambda a: a * np.nan,
+    ],
     "planes.idle": [lambda a: a - 10, lambda a: a[:-1]],
     "point.ell": [lambda a: a + 1e-3],
 }
@@ -312,7 +407,24 @@ def test_planes_of_a_stranger_are_refused(name, change):
     fresh = engine_of(problem, bw.CuttingPlane(), LAM)
     fresh.restore(dict(saved))
     np.testing.assert_array_equal(fresh.planes.gram, engine.planes.gram)
-    with pytest.raises(Misfit):
+    with pytest.raises(Misfit, match="planes|ell"):
+        fresh.restore(saved | {name: change(saved[name])})
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("planes.rows", lambda a: a[::-1], "does not begin with the true outputs"),
+        ("planes.alpha", lambda a: np.roll(a, 1), "does not mix to the weights"),
+    ],
+)
+def test_planes_that_are_not_those_of_the_point_are_refused(name, change, message):
+    problem = PROBLEMS["multiclass-dense"]()
+    engine, fresh = (engine_of(problem, bw.CuttingPlane(), LAM) for _ in range(2))
+    for _ in range(4):
+        engine.advance(10**9, lambda: True)
+    saved = engine.to_save()
+    with pytest.raises(Misfit, match=message):
         fresh.restore(saved | {name: change(saved[name])})
 
 
@@ -320,7 +432,8 @@ def test_where_rounding_spoils_the_mixture_a_frank_wolfe_step_is_taken(monkeypat
     monkeypatch.setattr(PlaneSet, "best_weights", lambda self, lam: np.eye(len(self))[0])
     problem = PROBLEMS["chain-dense"]()
     given = {"max_passes": 8, "point": "last"}
-    plain, spoiled = (bw.solve(problem, LAM, m, 0.0, **given) for m in ("fw", ONE))
+    bare = bw.CuttingPlane(cached_planes=0)
+    plain, spoiled = (bw.solve(problem, LAM, m, 0.0, **given) for m in ("fw", bare))
     np.testing.assert_allclose(spoiled.trace["dual"], plain.trace["dual"], rtol=1e-9)
 
 

@@ -95,10 +95,12 @@ def test_an_answer_is_for_the_w_that_it_was_asked_at():
     task, X, Y = enumerated_data()
     oracle = bw.Problem(task, list(X), list(Y)).blocks.data
     scratch, w = PythonScratch(), np.arange(8.0)
-    scratch.put_answers(w, [0, 1], ["kept", "kept too"])
+    scratch.put_answers(oracle.method, w, [0, 1], ["kept", "kept too"])
     assert scratch.answer(oracle, 0, w.copy()) == "kept"
     elsewhere = w + 1.0
     assert scratch.answer(oracle, 1, elsewhere) == oracle.ask(1, elsewhere)
+    scratch.put_answers("rough_decode", w, [0], ["by another oracle"])
+    assert scratch.answer(oracle, 0, w) == oracle.ask(0, w)
 
 
 def test_a_task_may_look_at_w_and_not_change_it():

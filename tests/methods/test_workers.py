@@ -289,7 +289,7 @@ def test_a_corner_that_outgrows_its_room_keeps_the_other_answers():
     blocks, state = problem.blocks, problem.initial_state()
     w, order = rebuild_v(blocks, state.store()) / LAM, np.arange(10)
     scratch = blocks.scratch()
-    scratch.put_answers(w, order, [blocks.data.ask(i, w) for i in order])
+    scratch.put_answers(blocks.data.method, w, order, [blocks.data.ask(i, w) for i in order])
     type(task).calls_here = 0
     prepared = examine(blocks, state.store(), LAM, blocks.sweep_work(), scratch)[0]
     assert type(task).calls_here == 0

@@ -168,7 +168,7 @@ class Jitted(Choice):
 )
 def test_all_data_of_a_jitted_oracle_counts(other, monkeypatch):
     monkeypatch.setattr(blocks, "feature_pieces", lambda made: made.features)  # (nothing is run)
-    monkeypatch.setattr(blocks, "oracle_pieces", lambda made: made.oracles)
+    monkeypatch.setattr(blocks, "oracle_pieces", lambda made, oracles: oracles)
     first, again, second = (
         bw.Problem(Jitted(**given), NEAR, Y).blocks.fingerprint for given in ({}, {}, other)
     )

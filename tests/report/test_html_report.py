@@ -134,13 +134,15 @@ def small_tasks():
         "graph": (bw.tasks.PairwiseGraph(), [graph(numbers, triangle)], [["<a>", "b", "b"]], "&lt;a&gt; | b"),
         "cut": (bw.tasks.Cut(), [graph(numbers, triangle)], [["<sky>", "field", "field"]], "&lt;sky&gt;"),
         "tree": (bw.tasks.Tree(2), [graph(numbers, [[0, 1], [1, 2]])], [[0, 1, 1]], "1 | 1"),
+        "rough": (bw.tasks.Approximate(bw.tasks.Chain(), bw.tasks.Beam(1)), [numbers], [["<a>", "b", "c"]], "&lt;a&gt;"),
         "slack": (bw.tasks.SlackRescaling(bw.tasks.Multiclass()), numbers, ["<a>", "b", "c"], "&lt;a&gt;"),
     }  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
 @pytest.mark.parametrize(
-    "name", ["sets", "segments", "links", "pose", "program", "graph", "cut", "tree", "slack"]
+    "name",
+    ["sets", "segments", "links", "pose", "program", "graph", "cut", "tree", "slack", "rough"],
 )
 def test_every_kind_of_task_has_a_report(name, tmp_path):
     task, X, Y, word = small_tasks()[name]

@@ -29,7 +29,9 @@ def held_out():
     return noisy(200, seed=1)
 
 
-@pytest.mark.parametrize("method", ["auto", "bcfw", "bcfw+gap+pairwise+cache", "fw"])
+@pytest.mark.parametrize(
+    "method", ["auto", "bcfw", "bcfw+gap+pairwise+cache", "fw", "cutting_plane", "cutting_plane+n"]
+)
 def test_it_ends_and_returns_the_best_average(problem, held_out, method):
     options = {"method": method, "tol": 1e-7, "random_state": 0, "max_passes": 500}
     result = bw.solve(problem, LAM, held_out=held_out, n_iter_no_change=4, **options)
@@ -119,7 +121,8 @@ def test_weights_of_held_out_examples_count(problem, held_out):
         ({"held_out": None}, "n_iter_no_change needs held_out"),
         ({"checkpoint": "run.npz"}, "checkpoint: a file does not keep"),
         ({"point": "last"}, "point='last' has no meaning"),
-        ({"method": "bcfw+averaging"}, "beside the weights of method 'bcfw'"),
+        ({"method": "ssg"}, "'ssg' has no dual point"),
+        ({"method": "bcfw+averaging"}, "'bcfw' returns an average of its own"),
     ],
 )
 def test_bad_options(problem, held_out, options, message):

@@ -25,10 +25,11 @@ from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.base.schema import Reader, check_rows
 from blockwolfe.base.simplex_qp import maximize_on_simplex
 from blockwolfe.base.unzipping import most_bytes
+from blockwolfe.dual.growth import live_rows
+from blockwolfe.dual.plane_products import add_up, best_corners, score_corners
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import stored_truth
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, remove_corner
-from blockwolfe.dual.work import meet
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Answers, listed
 from blockwolfe.problem.state import ActiveSet, initial_state, rebuild_v
@@ -56,6 +57,16 @@ def _insert_all(stock: Stock, corners: Any, row: np.ndarray) -> None:
         row[i] = at - stock.start[i]
 
 
+@jit
+def _find_all(stock: Stock, corners: Any, row: np.ndarray) -> None:
+    """The number of one corner of every block within it; below zero where it is not stored."""
+    start, size, code, value, loss = corners
+    for i in range(row.shape[0]):
+        begin = start[i]
+        its_code, its_value = code[begin : begin + size[i]], value[begin : begin + size[i]]
+        row[i] = find_corner(stock, i, its_code, its_value, size[i], loss[i]) - stock.start[i]
+
+
 def _insert(point: DualPoint, corners: tuple[np.ndarray, ...]) -> np.ndarray:
     point.make_room(n_entries=int(corners[1].sum()))
     row = np.zeros(len(point.blocks), dtype=np.int32)
@@ -74,60 +85,6 @@ def _found_corners(point: DualPoint, found: Answers) -> tuple[np.ndarray, ...]:
     if point.is_coded:
         return found.start, found.size, found.code, found.value, found.loss
     return tuple(listed(point.blocks, found))
-
-
-# -- inner products -------------------------------------------------------------------------------
-
-
-@jit
-def _score_lists(stock: Stock, i: int, rows: Any, theta: np.ndarray, score: np.ndarray) -> None:
-    """<theta, z> of the stored corners of block i."""
-    part, at, size = rows
-    is_unit = stock.value.shape[0] == 0
-    for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-        total = 0.0
-        for e in range(at[row], at[row] + size[row]):
-            total += theta[part[e]] if is_unit else stock.value[e] * theta[part[e]]
-        score[row] = total
-
-
-@jit
-def _meet_all(stock: Stock, i: int, rows: Any, look: Any) -> int:
-    """The parts of all stored corners of block i, each once."""
-    part, at, size = rows
-    look.number[0] += 1
-    n_met = 0
-    for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-        n_met = meet(part, stock.value[:0], at[row], size[row], 1.0, look, n_met)
-    return n_met
-
-
-@jit
-def _score_corners(
-    is_identity: bool, features: Any, data: Any, v: Any, stock: Any, rows: Any, work: Any,
-    score: Any,
-) -> None:  # fmt: skip
-    """The scores at v of all stored corners."""
-    look, scores = work
-    theta = v if is_identity else scores
-    for i in range(stock.start.shape[0]):
-        if not is_identity:
-            n_met = _meet_all(stock, i, rows, look)
-            features.peek(data, i, v, look.met, n_met, theta)
-        _score_lists(stock, i, rows, theta, score)
-
-
-@jit
-def _add_up(
-    weight: np.ndarray, start: np.ndarray, rows: np.ndarray, score: np.ndarray, out: np.ndarray
-) -> None:
-    """out[t] = sum_i weight_i (score of plane 0 - score of plane t)."""
-    for t in range(rows.shape[0]):
-        total = 0.0
-        for i in range(rows.shape[1]):
-            true = score[start[i] + rows[0, i]]
-            total += weight[i] * (true - score[start[i] + rows[t, i]])
-        out[t] = total
 
 
 # -- weights --------------------------------------------------------------------------------------
@@ -207,12 +164,8 @@ class PlaneSet:
         """<v_t, v> of all planes, or at least of those before the last."""
         if self._has_vectors:
             return np.array([inner(vector, v) for vector in self.vectors])
-        blocks, stock, work = point.blocks, point.arrays.stock, point.work
-        score, out, order = np.zeros(len(stock.loss)), np.zeros(len(self)), np.arange(len(blocks))
-        seam = (blocks.is_identity, blocks.features, blocks.data)
-        scratch = (work.look, work.theta)
-        call(_score_corners, blocks.kind, *seam, v, stock, point.lists(order, True), scratch, score)
-        call(_add_up, "products", blocks.weight, stock.start, self.rows, score, out)
+        out, weight, start = np.zeros(len(self)), point.blocks.weight, point.arrays.stock.start
+        call(add_up, "products", weight, start, self.rows, _scores(point, v), out)
         return out
 
     # -- one more ------------------------------------------------------------------------------
@@ -233,6 +186,13 @@ class PlaneSet:
         self.idle = np.append(self.idle, 0)
         self._fill(point, n)
         return n
+
+    def of_stored(self, point: DualPoint) -> tuple[np.ndarray, float]:
+        """The plane of the best stored corners at w: what names them, and its slope."""
+        row = np.zeros(len(point.blocks), dtype=np.int32)
+        score = _scores(point, point.arrays.w)
+        args = (point.blocks.weight, point.arrays.stock, score, row)
+        return row, float(call(best_corners, "best corners", *args))
 
     def best_weights(self, lam: float) -> np.ndarray:
         """The maximum of the dual over all mixtures."""
@@ -293,8 +253,28 @@ class PlaneSet:
         self.alpha = read.array("alpha", np.float64, (len(rows),), least=0.0)
         check_rows(abs(self.alpha.sum() - 1.0) <= ROUNDING, "planes.alpha does not sum to one")
         self.idle = read.array("idle", np.int64, (len(rows),), least=0)
+        self._check_corners(point)
         self.gram, self.ell = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
         self._renew(point)
+
+    def _check_corners(self, point: DualPoint) -> None:
+        """Refuse planes, from a file, that do not mix to the point, or lack the true outputs."""
+        stock, true = point.arrays.stock, np.zeros(len(point.blocks), dtype=np.int32)
+        call(_find_all, "find", stock, _true_corners(point), true)
+        check_rows(self.rows[0] == true, "planes.rows does not begin with the true outputs")
+        mixed = np.zeros(len(stock.weight))
+        np.add.at(mixed, stock.start + self.rows, self.alpha[:, None])
+        off = np.abs(mixed - stock.weight)[live_rows(stock)]
+        check_rows(off <= ROUNDING, "planes.alpha does not mix to the weights of stored corners")
+
+
+def _scores(point: DualPoint, v: np.ndarray) -> np.ndarray:
+    """The scores at v of all stored corners."""
+    blocks, stock, work = point.blocks, point.arrays.stock, point.work
+    score, lists = np.zeros(len(stock.loss)), point.lists(np.arange(len(blocks)), True)
+    seam, scratch = (blocks.is_identity, blocks.features, blocks.data), (work.look, work.theta)
+    call(score_corners, blocks.kind, *seam, v, stock, lists, scratch, score)
+    return score
 
 
 def _tidy(point: DualPoint) -> None:

@@ -14,6 +14,7 @@ from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.methods import registry
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.tasks import losses
+from blockwolfe.tasks.approximate.rough import ROUGH_ORACLES
 from blockwolfe.tasks.registry import known_tasks, task_named
 
 __all__ = ["decode", "encode", "is_known", "known_classes", "options_of"]
@@ -26,7 +27,7 @@ def known_classes() -> dict[str, type]:
     5
     """
     tasks = {name: task_named(name) for name in known_tasks()}
-    others = (losses.ZeroOne, losses.Hamming, losses.CostMatrix, Cache)
+    others = (losses.ZeroOne, losses.Hamming, losses.CostMatrix, Cache, *ROUGH_ORACLES)
     return {**tasks, **{kind.__name__: kind for kind in others}, **registry.known_classes()}
 
 

@@ -227,7 +227,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         * `Matching`: 1 - alignment error rate, which is the F1 of links where all are sure.
         * `Pose`: share of joints found within `scale` pixels.
         * `Program`: share of variables that are rightly 0 or 1.
-        * `SlackRescaling`: that of the task inside.
+        * `SlackRescaling`, `Approximate`: that of the task inside.
         * A task of your own: its ``measure(Y, Y_hat)``; without one, the share of outputs that
           are all right.
 

@@ -91,7 +91,9 @@ class DualEngine(WalkingEngine):
         """A certificate that was just made, as what it is worth."""
         self._open = self.ledger.gap > 0.0
         self._visits_certified = int(self.ledger.counts.visits)
-        is_caught = self.ledger.counts.violations and not self.blocks.bounds_error
+        # (a rough oracle may give less than a known output: it claims no maximum)
+        claims = self.blocks.rough is None and not self.blocks.bounds_error
+        is_caught = claims and self.ledger.counts.violations
         return certificate.as_estimate() if is_caught else certificate
 
     @property

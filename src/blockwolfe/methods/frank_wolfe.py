@@ -15,9 +15,9 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.walking import state_of_corners
 from blockwolfe.methods.base import Engine, Method, Setup
-from blockwolfe.methods.dual_engine import DualEngine
+from blockwolfe.methods.full_passes import FullPassEngine
 from blockwolfe.methods.registry import register
-from blockwolfe.problem.certificate import Certificate, Sweep
+from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import State
 
 __all__ = ["BatchEngine", "FrankWolfe"]
@@ -59,55 +59,48 @@ class FrankWolfe(Method):
 
     def start(self, setup: Setup) -> Engine:
         """Joint steps, one after another."""
-        return BatchEngine(self, setup)
+        return BatchEngine(self, setup, has_line_search=self.line_search)
 
 
-class BatchEngine(DualEngine):
+class BatchEngine(FullPassEngine):
     """All oracles, then one joint step."""
 
-    is_free_to_certify = True
-
-    def __init__(self, method: Method, setup: Setup, keeps_corners: bool = False) -> None:
+    def __init__(
+        self,
+        method: Method,
+        setup: Setup,
+        *,
+        keeps_corners: bool = False,
+        has_line_search: bool = True,
+    ) -> None:
         super().__init__(setup, False, keeps_corners)
-        self.method = method
+        self.method, self._has_line_search = method, has_line_search
         self.n_steps = 0
-        self._found: tuple[Certificate, Sweep] | None = None
         self._has_stepped = False  # whether the step of the pass at work is made
-        self._is_counted = False  # whether the next full pass was counted before a checkpoint
 
-    def certify(self) -> Certificate:
-        """All oracles at the current point; remembered for the step."""
-        if self._found is None:
-            found = self._full_pass(keep=True)
-            with uninterrupted():
-                self._found = found
-                if not self._is_counted:
-                    self.ledger.counts.oracle_calls += self.n_blocks
-                    self.ledger.counts.visits += self.n_blocks
-                self._is_counted = False
-        return self._found[0]
-
-    @property
-    def has_visited_open(self) -> bool:
-        """Every step moves all blocks."""
-        return True
+    def _count_pass(self) -> None:
+        super()._count_pass()
+        self.ledger.counts.visits += self.n_blocks
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One joint step of all blocks."""
         if not self._has_stepped:
             may_go_on()  # (a moment to write a checkpoint)
             self._step()
-        self._has_stepped = False  # (True where Ctrl-C came before: the step is not made twice)
+        # (True where Ctrl-C came before, or the pass is left: the step is not made twice)
+        self._has_stepped = not self._has_ended(may_go_on)
+
+    def _has_ended(self, may_go_on: Callable[[], bool]) -> bool:
+        """Whether the pass has ended: what may follow its step is done."""
+        return True
 
     def _step(self) -> None:
-        certificate = self.certify()
-        assert self._found is not None
-        found = self._found[1]
+        certificate, found = self._full_answers()
         # the slack of bounds is part of the certified gap, but no slope
         slope = certificate.gap - inner(self.blocks.weight, found.answers.slack)
         move = self._planned(slope, found)
         with uninterrupted():  # (all of the step or none)
-            self._found = None
+            self._forget_pass()
             self.n_steps += 1
             self.ledger.counts.steps += move()
             self._has_stepped = True
@@ -127,7 +120,7 @@ class BatchEngine(DualEngine):
         return gamma > 0.0
 
     def _step_size(self, slope: float, corners: State) -> float:
-        if not getattr(self.method, "line_search", True):
+        if not self._has_line_search:
             return 2.0 / (self.n_steps + 2.0)
         point, lam = self.point, self.point.lam
         direction = corners.v - point.v
@@ -137,21 +130,13 @@ class BatchEngine(DualEngine):
         box = point.arrays.box
         return float(bounded_step(box, index, move, len(move), slope / lam, 1.0))
 
-    def shrink(self, rho: float, gap: np.ndarray) -> None:
-        """And forget the full pass kept for the next step: it was made before the move."""
-        super().shrink(rho, gap)
-        self._found = None
-
     def to_save(self) -> dict[str, Any]:
-        """A full pass that no step has followed is made again, but not counted again."""
-        is_counted = self._found is not None or self._is_counted
-        own = {"n_steps": self.n_steps, "has_stepped": self._has_stepped, "is_counted": is_counted}
+        """And how many steps were made."""
+        own = {"n_steps": self.n_steps, "has_stepped": self._has_stepped}
         return super().to_save() | own
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._found = None
         read = Reader(saved)
-        self.n_steps, self._is_counted = read.integer("n_steps"), read.flag("is_counted")
-        self._has_stepped = read.flag("has_stepped")
+        self.n_steps, self._has_stepped = read.integer("n_steps"), read.flag("has_stepped")

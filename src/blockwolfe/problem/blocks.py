@@ -75,6 +75,16 @@ class Blocks(TaskBlocks):
         }
         return identify(shared | self.reads, self.package)
 
+    @cached_property
+    def visited(self) -> Blocks:
+        """The same blocks as visits see them: by the rough oracle, if there is one.
+
+        That one claims nothing: what it finds may be below a known output, and proves no bound.
+        """
+        if self.rough is None:
+            return self
+        return replace(self, oracles=self.rough, is_exact=False, bounds_error=False)
+
     @property
     def fingerprint(self) -> str:
         """The identity in a few words."""
@@ -202,7 +212,9 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
         )
     given = {item.name: getattr(made, item.name) for item in fields(made)}
     if is_compiled:
-        given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made)}
+        given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made, made.oracles)}
+        if made.rough is not None:
+            given["rough"] = oracle_pieces(made, made.rough)
     given["truth"] = _merged(made.truth, made.n_parts)
     given["reads"] = made.reads or {
         "oracle": [made.features, made.oracles.in_loops(), *_own_means(made.oracles)],

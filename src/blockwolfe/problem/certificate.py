@@ -227,7 +227,7 @@ def sweep(
     while done < len(order):
         until = pace.until(done, len(order))
         if workers is not None and until > asked:
-            workers.prefetch(order[asked:until], w, scratch)
+            workers.prefetch(blocks, order[asked:until], w, scratch)
         asked, span = max(asked, until), (done, until)
         done = _fill(blocks, order, span, store, (w, room), (work, scratch), out, workers)
         pace.note(done)

@@ -54,8 +54,10 @@ _ONE_THREAD_EACH = {
 class _Work:
     """What is asked for: blocks that are still to be handed out, and answers so far."""
 
-    def __init__(self, number: int, order: np.ndarray, w_number: int, w: np.ndarray) -> None:
-        self.number, self.w_number, self.w = number, w_number, w
+    def __init__(
+        self, number: int, order: np.ndarray, at: tuple[int, np.ndarray], is_rough: bool
+    ) -> None:
+        self.number, (self.w_number, self.w), self.is_rough = number, at, is_rough
         self.todo = deque(int(i) for i in order)
         self.n_blocks = len(self.todo)
         self.answers: dict[int, Any] = {}
@@ -93,7 +95,7 @@ class _Worker:
     def give(self, work: _Work, n_blocks: int) -> None:
         w = work.w if work.w_number != self.w_number else None
         self.piece, self.number = work.take(n_blocks), work.number
-        self.send(dumps(Request(work.number, self.piece, work.w_number, w)))
+        self.send(dumps(Request(work.number, self.piece, work.w_number, w, work.is_rough)))
         self.w_number = work.w_number
 
     def receive(self) -> Reply:
@@ -165,7 +167,7 @@ class Processes:
         self._heard_at = 0.0
 
     def answers(
-        self, order: np.ndarray, w: np.ndarray, look_up: Callable[[], None]
+        self, order: np.ndarray, w: np.ndarray, look_up: Callable[[], None], is_rough: bool = False
     ) -> dict[int, Any]:
         """The oracle's answers at w by block; some are missing where no worker is left.
 
@@ -177,7 +179,7 @@ class Processes:
         self._heard_at = time.monotonic()
         if not np.array_equal(self._at[1], w):
             self._at = (self._number, w.copy())
-        work = _Work(self._number, order, *self._at)
+        work = _Work(self._number, order, self._at, is_rough)
         try:
             while self._workers and not work.is_done:
                 self._miss(work)

@@ -6,7 +6,9 @@ its bound is above the score of its own output; `certificate` adds that to hinge
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,14 +38,23 @@ class PythonOracle:
         # Largest corner seen by any thread: what a visit must find room for in its block. It only
         # grows, and a thread that finds it too small for an answer raises it again.
         largest = max(1, int(np.diff(self.truth.start).max()))
-        self.corner_size = np.full(len(X), largest, dtype=np.int64)
+        self.corner_size = np.full(len(self.truth.start) - 1, largest, dtype=np.int64)
         self.bounds_error = bounds_error(task)
+        self.method = "augmented_decode_bound" if self.bounds_error else "augmented_decode"
+
+    @cached_property
+    def rough(self) -> PythonOracle:
+        """The same, by ``task.rough_decode``; what one learns of sizes, both know."""
+        other = copy.copy(self)
+        other.method, other.bounds_error = "rough_decode", False
+        return other
 
     def blocks(self) -> TaskBlocks:
         """The training set as blocks whose parts are the features themselves."""
         return TaskBlocks(
             features=FEATURES,
             oracles=ORACLES,
+            rough=ROUGH if callable(getattr(self.task, "rough_decode", None)) else None,
             data=self,
             make_scratch=PythonScratch,
             n_features=self.n_features,
@@ -115,8 +126,7 @@ class PythonOracle:
 
     def ask(self, i: int, w: np.ndarray) -> Any:
         """The task's oracle: an output, or with bounds a pair of output and bound."""
-        method = "augmented_decode_bound" if self.bounds_error else "augmented_decode"
-        return called(self.task, method, i, self.X[i], self.Y[i], w)
+        return called(self.task, self.method, i, self.X[i], self.Y[i], w)
 
     def taken_apart(self, i: int, answer: Any) -> tuple[Any, float]:
         """The output in an answer, and the bound (NaN without bounds)."""
@@ -162,18 +172,21 @@ class PythonScratch:
 
     def __init__(self) -> None:
         self._answers: dict[int, Any] = {}
-        self._answered_at = np.zeros(0)
+        self._answered_at, self._method = np.zeros(0), ""
 
     def answer(self, oracle: PythonOracle, i: int, w: np.ndarray) -> Any:
         """The task's oracle; an answer known already for the same w is given from memory."""
-        if i in self._answers and np.array_equal(self._answered_at, w):
+        if i in self._answers and self._is_of(oracle.method, w):
             return self._answers.pop(i)
         return oracle.ask(i, w)
 
-    def put_answers(self, w: np.ndarray, order: Any, outputs: Any) -> None:
-        """Keep answers at w: those that other processes found, or one that found no room yet."""
-        if not np.array_equal(self._answered_at, w):
-            self._answered_at, self._answers = w.copy(), {}
+    def _is_of(self, method: str, w: np.ndarray) -> bool:
+        return method == self._method and np.array_equal(self._answered_at, w)
+
+    def put_answers(self, method: str, w: np.ndarray, order: Any, outputs: Any) -> None:
+        """Keep a method's answers at w: of other processes, or one that found no room yet."""
+        if not self._is_of(method, w):
+            self._method, self._answered_at, self._answers = method, w.copy(), {}
         self._answers |= {int(i): y for i, y in zip(order, outputs, strict=True)}
 
 
@@ -193,9 +206,20 @@ def _maximize(
     code[: len(index)], value[: len(index)] = index, values
     if len(index) > data.corner_size[i]:
         data.grow(len(index))
-        scratch.put_answers(theta, [i], [answer])
+        scratch.put_answers(data.method, theta, [i], [answer])
     loss = data.loss(i, y)
     return len(index), loss, data.slack(i, upper, loss, theta[index] * values)
+
+
+def _maximize_roughly(
+    data: PythonOracle,
+    i: int,
+    theta: np.ndarray,
+    scratch: PythonScratch,
+    code: np.ndarray,
+    value: np.ndarray,
+) -> tuple[int, float, float]:
+    return _maximize(data.rough, i, theta, scratch, code, value)
 
 
 def _unpack(data: PythonOracle, i: int, code: np.ndarray, size: int, part: np.ndarray) -> int:
@@ -241,3 +265,4 @@ def _spread(
 
 FEATURES = Features(_score, _peek, _sqnorm, _add, _spread)
 ORACLES = Oracles(_maximize, _unpack)
+ROUGH = Oracles(_maximize_roughly, _unpack)

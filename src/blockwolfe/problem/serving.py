@@ -34,6 +34,7 @@ class Request:
     order: list[int]
     w_number: int
     w: np.ndarray | None = None
+    is_rough: bool = False  # whether the rough oracle is asked
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def _reply(oracle: Any, request: Request) -> Reply:
     began = time.perf_counter()
     try:
         w = _known_w[request.w_number]
-        answers = [oracle.ask(i, w) for i in request.order]
+        asked = oracle.rough if request.is_rough else oracle
+        answers = [asked.ask(i, w) for i in request.order]
     except Exception as error:
         return Reply(request.number, error=_as_sent(error))
     return Reply(request.number, answers, (time.perf_counter() - began) / len(request.order))

@@ -104,11 +104,16 @@ class Workers:
         early = [at for at, part in zip(stops, spans, strict=True) if at < part[1]]
         return min(early, default=end)
 
-    def prefetch(self, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
-        """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers."""
+    def prefetch(self, blocks: Blocks, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
+        """Let processes answer for the blocks of `order` at w; `scratch` remembers the answers.
+
+        `blocks` are those that the workers were made for, or the same as visits see them.
+        """
         if self._processes is not None:
-            answers = self._processes.answers(order, w, self.pace.look_up)
-            scratch.put_answers(w, answers.keys(), answers.values())
+            is_rough = blocks.oracles is blocks.rough
+            answers = self._processes.answers(order, w, self.pace.look_up, is_rough)
+            method = (blocks.data.rough if is_rough else blocks.data).method
+            scratch.put_answers(method, w, answers.keys(), answers.values())
 
 
 def cut(n: int, n_pieces: int) -> list[Span]:

@@ -62,7 +62,7 @@ class Driver(Generic[Outcome]):
         self.limits, self.callbacks, self.writer = limits, callbacks, writer
         self.clock, self.memory, self.mark = clock or Clock(), Memory(), Mark()
         self.pairing = Pairing(len(engine.w)) if goal.pairs and engine.can_pair else None
-        n_final = 1 if self.pairing is None else 2
+        n_final = max(goal.final_passes, 1 if self.pairing is None else 2)
         self.budget = Budget(engine, goal, limits, self.clock, n_final)
         self.certificate: Certificate | None = None  # the last one at this lambda
         self.own: Certificate | None = None  # the last one, before it was paired

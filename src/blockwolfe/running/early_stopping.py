@@ -1,7 +1,8 @@
 """When training ends because data that is not trained on gains nothing any more.
 
 Looked at is the running average of w that the driver keeps (`pairing`), which has less noise than
-the iterate. The weights of least held-out loss are kept: they are what the run returns.
+the iterate; of methods for which it keeps none (cutting planes), the iterate. The weights of least
+held-out loss are kept: they are what the run returns.
 """
 
 from __future__ import annotations

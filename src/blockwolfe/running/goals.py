@@ -139,9 +139,10 @@ class Solve(Goal[Result]):
         passes, watch = self.passes_made(driver), self._watch
         if watch is None or driver.memory.passes == 0 or not watch.is_due(passes):
             return
-        assert driver.pairing is not None
+        # (cutting planes are not averaged: each of their w is the best for all planes so far)
+        watched = driver.engine.w if driver.pairing is None else driver.pairing.average
         with driver.clock:
-            watch.look(driver.pairing.average, passes)
+            watch.look(watched, passes)
 
     def passes_made(self, driver: Driver[Result]) -> float:
         """Visits that need no oracle call cost less, and count less."""

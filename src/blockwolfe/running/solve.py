@@ -103,11 +103,12 @@ def solve(
     watch = _watch(evaluate, n_iter_no_change, checkpoint, point)
 
     def goal(engine: Engine) -> Solve:
-        if watch is not None and not engine.can_pair:
+        if watch is not None and (chosen.is_averaged or not chosen.has_dual):
+            reason = "returns an average of its own" if chosen.has_dual else "has no dual point"
             raise OptionError(
-                f"n_iter_no_change: early stopping looks at an average of w, which is not kept "
-                f"beside the weights of method {chosen.name!r}; choose one with a dual point and "
-                "without averaging, such as 'auto'."
+                f"n_iter_no_change: early stopping returns the weights of least held-out loss "
+                f"beside the last dual point, but method {chosen.name!r} {reason}; choose one with "
+                "a dual point and without averaging, such as 'auto'."
             )
         return Solve(problem.blocks, evaluate, start is not None, point == "best", watch)
 

@@ -110,16 +110,21 @@ def maximize(unary: Any, transition: Any, allowed: Any = None) -> np.ndarray:
     array([0, 0])
     """
     unary = checked_unary(unary, allowed)
-    n_labels = unary.shape[1]
+    transition = checked_transition(transition, unary.shape[1])
+    labels = np.empty(len(unary), dtype=np.int64)
+    maximize_into(unary, transition, np.empty_like(unary), labels)
+    return labels
+
+
+def checked_transition(transition: Any, n_labels: int) -> np.ndarray:
+    """Scores of neighbouring pairs, a row and a column for each label."""
     transition = check_scores(transition, "transition", ("n_labels", "n_labels"), is_finite=False)
     if transition.shape != (n_labels, n_labels):
         raise InputError(
             f"transition has shape {transition.shape}; expected ({n_labels}, {n_labels}), a row "
             "and a column per label of unary."
         )
-    labels = np.empty(len(unary), dtype=np.int64)
-    maximize_into(unary, transition, np.empty_like(unary), labels)
-    return labels
+    return transition
 
 
 def checked_unary(unary: Any, allowed: Any) -> np.ndarray:

@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.structures import subset
 
-__all__ = ["Solution", "enumerate_outputs", "first_violation", "maximize", "solve"]
+__all__ = ["CutShort", "Solution", "enumerate_outputs", "first_violation", "maximize", "solve"]
 
 FEASIBLE = 1e-6  # relative to the size of a row's terms
 WHOLE = 1e-5  # how far from 0 and 1 HiGHS may leave a variable (its own tolerance is 1e-6)
@@ -53,6 +53,16 @@ class Solution(NamedTuple):
     bound: float
 
 
+class CutShort(NamedTuple):
+    """A search that ends after some nodes of branch and cut, with at least what is known already.
+
+    `known` satisfies the rows; it is the answer where nothing better was found.
+    """
+
+    max_nodes: int
+    known: np.ndarray
+
+
 class _Rows(NamedTuple):
     """The rows below <= matrix z <= above."""
 
@@ -79,8 +89,12 @@ def maximize(scores: Any, A: Any, b: Any, lower: Any = None) -> np.ndarray:
     return solve(scores, A, b, lower).z
 
 
-def solve(scores: Any, A: Any, b: Any, lower: Any = None) -> Solution:
+def solve(
+    scores: Any, A: Any, b: Any, lower: Any = None, cut_short: CutShort | None = None
+) -> Solution:
     """As `maximize`, with the value, how it was found, and a bound.
+
+    With `cut_short` the search may end before z is the best; the bound still holds.
 
     >>> found = solve([5.0, 4.0, 3.0], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
     >>> found.z, found.value, found.is_relaxed, 0.0 <= found.bound - found.value <= 1e-11
@@ -97,7 +111,10 @@ def solve(scores: Any, A: Any, b: Any, lower: Any = None) -> Solution:
     if not len(above):
         z, is_free = np.array(scores > 0.0, dtype=np.int64), np.zeros(len(scores), dtype=np.bool_)
     if is_free.any():
-        z[is_free], is_relaxed, bound = _solve_free(scores[is_free], rows.without(z, is_free))
+        free_rows = rows.without(z, is_free)
+        if cut_short is not None:
+            cut_short = CutShort(cut_short.max_nodes, np.asarray(cut_short.known)[is_free])
+        z[is_free], is_relaxed, bound = _solve_free(scores[is_free], free_rows, cut_short)
     elif first_violation(z, *rows) is not None:
         raise _infeasible()
     value, rounding = float(np.dot(scores, z)), UNITS * float(np.abs(scores).sum())
@@ -143,16 +160,25 @@ def _implied(rows: _Rows, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray
     return up, down
 
 
-def _solve_free(scores: np.ndarray, rows: _Rows) -> tuple[np.ndarray, bool, float]:
+def _solve_free(
+    scores: np.ndarray, rows: _Rows, cut_short: CutShort | None
+) -> tuple[np.ndarray, bool, float]:
     """By HiGHS, scaled: z, whether the relaxation was integral, and a bound."""
     largest = np.abs(scores).max()
     factor = SCALE / 2.0 ** np.ceil(np.log2(largest)) if largest > 0.0 else 1.0
     # HiGHS's bound is the value of dual variables of which each may be wrong by a tolerance: those
     # of variables, which are at most 1, and those of rows, which act on all entries of a row.
     left_open = GAP + REDUCED_COST * (len(scores) + float(abs(rows.matrix).sum()))
-    found = _relaxed(factor * scores, rows, left_open)
-    z, bound = found if found is not None else _searched(factor * scores, rows)
-    return z, found is not None, float((bound + left_open) / factor)
+    scaled = factor * scores
+    z, bound = _relaxed(scaled, rows, left_open)
+    is_relaxed = z is not None
+    if z is None:
+        z, bound = (
+            _searched(scaled, rows)
+            if cut_short is None
+            else _searched_briefly(scaled, rows, cut_short, bound)
+        )
+    return z, is_relaxed, float((bound + left_open) / factor)
 
 
 def _matrix(A: Any, n_rows: int, m: int) -> Any:
@@ -160,13 +186,20 @@ def _matrix(A: Any, n_rows: int, m: int) -> Any:
     return A if sp.issparse(A) else np.asarray(A, dtype=np.float64).reshape(n_rows, m)
 
 
-def _run(scaled: np.ndarray, rows: _Rows, whole: bool, presolve: bool = True) -> Any:
+def _run(
+    scaled: np.ndarray,
+    rows: _Rows,
+    whole: bool,
+    presolve: bool = True,
+    max_nodes: int | None = None,
+) -> Any:
+    limit = {} if max_nodes is None else {"node_limit": max_nodes}
     found = milp(
         -scaled,
         bounds=Bounds(0.0, 1.0),
         constraints=LinearConstraint(rows.matrix, rows.below, rows.above),
         integrality=np.ones(len(scaled)) if whole else None,
-        options={"mip_rel_gap": 0.0, "presolve": presolve} if whole else None,
+        options={"mip_rel_gap": 0.0, "presolve": presolve, **limit} if whole else None,
     )
     is_either = found.status == _OTHER and "infeasible" in found.message.lower()
     if found.status == _INFEASIBLE or is_either:
@@ -174,16 +207,31 @@ def _run(scaled: np.ndarray, rows: _Rows, whole: bool, presolve: bool = True) ->
     return found
 
 
-def _relaxed(scaled: np.ndarray, rows: _Rows, left_open: float) -> tuple[np.ndarray, float] | None:
-    """The solution of the linear relaxation rounded, if it is feasible and reaches the bound."""
+def _relaxed(scaled: np.ndarray, rows: _Rows, left_open: float) -> tuple[np.ndarray | None, float]:
+    """The linear relaxation rounded, if that is feasible and reaches the bound, and the bound."""
     x = _run(scaled, rows, whole=False).x
     if x is None:  # (where HiGHS cannot tell whether it is done)
-        return None
+        return None, float(np.maximum(scaled, 0.0).sum())
     z = np.rint(x).astype(np.int64)
     bound = float(np.dot(scaled, x))
     if np.dot(scaled, z) < bound - left_open or first_violation(z, *rows) is not None:
-        return None
+        return None, bound
     return z, bound
+
+
+def _searched_briefly(
+    scaled: np.ndarray, rows: _Rows, cut_short: CutShort, relaxed: float
+) -> tuple[np.ndarray, float]:
+    """By a search that is cut short: the better of what it found and what is known, and a bound."""
+    found = _run(scaled, rows, True, max_nodes=cut_short.max_nodes)
+    best = np.asarray(cut_short.known, dtype=np.int64)
+    if found.x is not None:
+        z = np.rint(found.x).astype(np.int64)
+        is_better = not _fault(found.x, z, rows) and np.dot(scaled, z) > np.dot(scaled, best)
+        best = z if is_better else best
+    bound = found.mip_dual_bound
+    is_known = bound is not None and np.isfinite(bound)
+    return best, min(relaxed, -float(bound)) if is_known else relaxed
 
 
 def _searched(scaled: np.ndarray, rows: _Rows) -> tuple[np.ndarray, float]:

@@ -2,6 +2,15 @@
 
 from blockwolfe.data.arcs import Arcs
 from blockwolfe.data.vectorizers.arcs import ArcVectorizer
+from blockwolfe.tasks.approximate.rough import (
+    Additive,
+    Beam,
+    Greedy,
+    Multiplicative,
+    RoughOracle,
+    Truncated,
+)
+from blockwolfe.tasks.approximate.task import Approximate
 from blockwolfe.tasks.base import CompiledOracle, Task
 from blockwolfe.tasks.chain import Chain
 from blockwolfe.tasks.cut import Cut
@@ -24,6 +33,7 @@ from blockwolfe.tasks.slack_rescaling import SlackRescaling
 from blockwolfe.tasks.tree import Tree
 
 for _task in (
+    Approximate,
     Chain,
     Cut,
     Matching,
@@ -40,14 +50,18 @@ for _task in (
     register(_task)
 
 __all__ = [
+    "Additive",
     "Alignment",
+    "Approximate",
     "ArcVectorizer",
     "Arcs",
+    "Beam",
     "Chain",
     "CompiledOracle",
     "CostMatrix",
     "Cut",
     "Graph",
+    "Greedy",
     "Hamming",
     "LabellingTask",
     "Links",
@@ -55,15 +69,18 @@ __all__ = [
     "Matching",
     "Multiclass",
     "Multilabel",
+    "Multiplicative",
     "PairwiseGraph",
     "Pose",
     "Program",
     "ProgramInput",
+    "RoughOracle",
     "Segments",
     "SlackRescaling",
     "SpanningTree",
     "Task",
     "Tree",
+    "Truncated",
     "ZeroOne",
     "augment",
     "finish",

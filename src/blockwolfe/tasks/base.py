@@ -40,6 +40,8 @@ class Task(Protocol):
     A task may also offer ``compiled(X, Y)``, which returns a `CompiledOracle`, and
     ``measure(Y, Y_hat, sample_weight=None)``, how good predictions are: it is what
     `StructuredSVM.score` returns (else the share of outputs that are all right).
+    With ``rough_decode(x, y, w)``, a faster oracle that may miss the best output, visits ask that
+    one, and certificates the oracle itself: they stay exact.
 
     >>> class Sign:
     ...     def features(self, x, y): return y * np.asarray(x, dtype=float)
@@ -186,6 +188,8 @@ class TaskBlocks:
 
     features: Features
     oracles: Oracles
+    # A faster oracle for visits, which may miss the best output; `oracles` then make certificates.
+    rough: Oracles | None = None
     data: Any
     free: Any = None  # the same without losses, where there is an oracle `project`
     make_scratch: Callable[[], Any]  # scratch of `features` and `oracles` for one more thread

@@ -35,12 +35,12 @@ def feature_pieces(made: TaskBlocks) -> Features:
         )
 
 
-def oracle_pieces(made: TaskBlocks) -> Oracles:
-    """The oracles of a task that loops take, each fixed to one signature."""
+def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
+    """Oracles of a task, exact or rough: those that loops take, each fixed to one signature."""
     asked = maximize_signature(made.data, made.make_scratch())
     unpacked = _I64(typeof(made.data), _I64, _PARTS, _I64, _PARTS)
     with announced_compilation("the task's oracles"):
-        return Oracles(Piece(made.oracles.maximize, asked), Piece(made.oracles.unpack, unpacked))
+        return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
 
 
 def means_piece(oracle: Any, name: str, data: Any, scratch: Any) -> Piece:

@@ -235,12 +235,17 @@ class Program(Learned, BaseEstimator):
         return self.augmented_decode_bound(x, y, w)[0]
 
     def augmented_decode_bound(
-        self, x: ProgramInput, y: Any, w: np.ndarray
+        self, x: ProgramInput, y: Any, w: np.ndarray, max_nodes: int | None = None
     ) -> tuple[np.ndarray, float]:
-        """The same, and a number that L(y, .) + <w, phi(x, .)> of no selection exceeds."""
+        """The same, and a number that L(y, .) + <w, phi(x, .)> of no selection exceeds.
+
+        After `max_nodes` nodes the search is cut short; the true selection is then among its
+        answers.
+        """
         cost = self.cost_[np.asarray(y, dtype=np.int64)] * self._scale(x.n_variables)
         scores = x.features @ w + cost[:, 1] - cost[:, 0]
-        found = program.solve(scores, x.A, x.b, x.lower)
+        briefly = None if max_nodes is None else program.CutShort(max_nodes, np.asarray(y))
+        found = program.solve(scores, x.A, x.b, x.lower, briefly)
         # (scores are sums themselves, and may be small because large terms cancel)
         terms = float((abs(x.features) @ np.abs(w)).sum() + cost.sum())
         return found.z, found.bound + float(cost[:, 0].sum()) + program.UNITS * terms

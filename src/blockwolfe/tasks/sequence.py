@@ -373,6 +373,7 @@ def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
         path=np.zeros(longest, dtype=np.int64),
         grid=np.zeros(shape),
         buffer=np.zeros(layout.size if needs_buffer else 0),
+        kept=np.zeros((0, 2, 0), dtype=np.int64),
     )
 
 

@@ -44,6 +44,7 @@ class SequenceScratch(NamedTuple):
     path: np.ndarray  # (longest,): the label sequence found
     grid: np.ndarray  # (longest, K): a direction laid out by position; zero at rest
     buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
+    kept: np.ndarray  # (longest + 1, 2, width) of a beam search; no entries where there is none
 
 
 class MarginalScratch(NamedTuple):
@@ -130,21 +131,26 @@ def maximize(
     """Loss-augmented decoding; the code is the label sequence, `value` is left alone."""
     begin = data.tokens.offset[i]
     n_positions = data.tokens.offset[i + 1] - begin
-    scale = data.scale[i]
-    labels, cost, augmented, path = data.labels, data.cost, scratch.augmented, scratch.path
-    is_column = cost.shape[1] == 1  # the cost of any miss
-    augment(data, i, theta, scale, augmented)
+    augmented = scratch.augmented
+    augment(data, i, theta, data.scale[i], augmented)
     allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
-    decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, path)
-    loss = 0.0
-    for t in range(n_positions):
+    decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, scratch.path)
+    return n_positions, take_path(data, i, scratch.path, code), 0.0
+
+
+@jit
+def take_path(data: SequenceData, i: int, path: Any, code: Any) -> float:
+    """Write a label sequence as a code; its loss."""
+    begin, labels, cost, loss = data.tokens.offset[i], data.labels, data.cost, 0.0
+    is_column = cost.shape[1] == 1  # the cost of any miss
+    for t in range(data.tokens.offset[i + 1] - begin):
         y, k = labels[begin + t], path[t]
         if not is_column:
             loss += cost[y, k]
         elif y != k:
             loss += cost[y, 0]
         code[t] = k
-    return n_positions, scale * loss, 0.0
+    return float(data.scale[i] * loss)
 
 
 @jit

@@ -12,26 +12,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
-from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
-from blockwolfe.tasks.learned import Learned
-from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch, augment, finish
 from blockwolfe.tasks.part_task import PartLayout
-from blockwolfe.tasks.reading.inputs import n_examples, positional, tokens_of
-from blockwolfe.tasks.reading.vectors import check_protocol, dense_features, fitted_clone
+from blockwolfe.tasks.reading.inputs import n_examples, tokens_of
+from blockwolfe.tasks.reading.vectors import check_protocol, dense_features
+from blockwolfe.tasks.wrapping import WrappingTask
 
 __all__ = ["SlackRescaling"]
 
@@ -61,7 +57,7 @@ class _Table(NamedTuple):
     size_of_terms: float
 
 
-class SlackRescaling(Learned, BaseEstimator):
+class SlackRescaling(WrappingTask):
     """Any task whose outputs can be listed, with its hinge loss rescaled by slack, not margin.
 
     An output of small loss is kept as far away as one of large loss, but it costs less to fail.
@@ -97,23 +93,15 @@ class SlackRescaling(Learned, BaseEstimator):
                 "every output, so the task must."
             )
         check_integer("max_outputs", self.max_outputs, 1)
-        has_fit = callable(getattr(self.task, "fit", None))
-        self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
+        self._fit_inside(X, Y)
         for i in range(n_examples(X, Y)):
             self._check_number(X[i], i)
         return self
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """The fitted task itself is all there is."""
-        return {"task_": self.task_}, {}
-
     def relearn(self, learned: dict[str, Any]) -> None:
         """Take the fitted task."""
         check_integer("max_outputs", self.max_outputs, 1)
-        task = Reader(learned).only(("task_",)).given("task_")
-        if not isinstance(task, type(self.task)):
-            raise Misfit("task_ is not of the class that the options name.")
-        self.task_ = task
+        super().relearn(learned)
 
     def _check_number(self, x: Any, i: int) -> None:
         outputs = self.task_.outputs(x)
@@ -126,64 +114,6 @@ class SlackRescaling(Learned, BaseEstimator):
                 f"max_outputs={self.max_outputs:,}. Raise it, or use the task itself, whose margin "
                 "rescaling has an oracle of its own."
             )
-
-    # -- the task itself ---------------------------------------------------------------------
-
-    @property
-    def _inner(self) -> Any:
-        return getattr(self, "task_", self.task)
-
-    @property
-    def n_features(self) -> Any:
-        """Length of w, where the task has it."""
-        return self._inner.n_features
-
-    @property
-    def groups(self) -> Any:
-        """Groups of weights, where the task has them."""
-        return self._inner.groups
-
-    @property
-    def bounds(self) -> Any:
-        """Bounds that the task asks for, if any."""
-        return self._inner.bounds
-
-    @property
-    def classes_(self) -> Any:
-        """Labels of the task, where it has them."""
-        return self._inner.classes_
-
-    def features(self, x: Any, y: Any) -> Any:
-        """phi(x, y) of the task."""
-        return self._inner.features(x, y)
-
-    def loss(self, y: Any, y_hat: Any) -> float:
-        """L(y, y_hat) of the task."""
-        return float(self._inner.loss(y, y_hat))
-
-    def losses(self, Y: Any, Y_hat: Any) -> np.ndarray:
-        """Task loss of each example."""
-        if callable(getattr(self._inner, "losses", None)):
-            return np.asarray(self._inner.losses(Y, Y_hat))
-        return np.array([self.loss(y, y_hat) for y, y_hat in zip(Y, Y_hat, strict=True)])
-
-    def measure(self, Y: Any, Y_hat: Any, sample_weight: Any = None) -> float:
-        """That of the task."""
-        return measured(self._inner, Y, Y_hat, sample_weight)
-
-    def decode(self, x: Any, w: np.ndarray) -> Any:
-        """Best output for x at w, by the task."""
-        return self._inner.decode(x, w)
-
-    def predict(self, X: Any, w: np.ndarray) -> Any:
-        """Best outputs for all of X at w, by the task."""
-        if callable(getattr(self._inner, "predict", None)):
-            return self._inner.predict(X, w)
-        return [self.decode(x, w) for x in positional(X)]
-
-    def outputs(self, x: Any) -> Iterable[Any]:
-        """Every output of x."""
-        return self._inner.outputs(x)
 
     # -- the rescaled hinge --------------------------------------------------------------------
 

@@ -35,7 +35,29 @@ def slack_rescaling(rng: np.random.Generator) -> Drawn:
     return replace(drawn, is_exact=True, predicts_best=inner.is_exact)
 
 
+def approximate(rng: np.random.Generator) -> Drawn:
+    """A task whose visits ask a rough oracle, and whose certificates are its own."""
+    name = str(rng.choice(["Chain", "Multiclass", "Tree", "Matching"]))
+    inner = GENERATORS[name](rng)
+    how: bw.tasks.RoughOracle = bw.tasks.Multiplicative(float(rng.uniform(0.3, 1.0)))
+    if name == "Chain" and inner.task.transition:
+        how = bw.tasks.Beam(int(rng.integers(1, 4)))
+    elif rng.random() < 0.3:
+        how = bw.tasks.Additive(float(10.0 ** rng.uniform(-3, 0)))
+
+    def blocks(fitted: object) -> list[Block]:
+        return inner.blocks(fitted.task_)  # type: ignore[attr-defined]
+
+    def own_bounds(fitted: object) -> list[tuple[slice, float, float]]:
+        return inner.own_bounds(fitted.task_)  # type: ignore[attr-defined]
+
+    task = bw.tasks.Approximate(inner.task, how)
+    drawn = replace(inner, task=task, blocks=blocks, own_bounds=own_bounds)
+    return replace(drawn, is_slow=not how.is_compiled)
+
+
 GENERATORS: dict[str, Generator] = {
+    "Approximate": approximate,
     "Chain": labellings.chain,
     "Cut": labellings.cut,
     "Matching": links.matching,
@@ -60,7 +82,7 @@ LISTED = {
     "SpanningTree",
     "Tree",
 }
-SHARE = {"Program": 0.3, "Pose": 0.5, "SlackRescaling": 0.6}
+SHARE = {"Approximate": 0.5, "Program": 0.3, "Pose": 0.5, "SlackRescaling": 0.6}
 OWN_SHARE = 0.15
 
 

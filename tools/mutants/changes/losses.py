@@ -66,8 +66,8 @@ MUTANTS = [
     ),
     Mutant(
         SEQUENCE,
-        "return n_positions, scale * loss, 0.0",
-        "return n_positions, loss, 0.0",
+        "return float(data.scale[i] * loss)",
+        "return float(loss)",
         "the oracle tells another loss than the one it maximises",
         DENSE,
     ),
@@ -108,9 +108,16 @@ MUTANTS = [
     ),
     Mutant(
         PYTHON,
-        "if i in self._answers and np.array_equal(self._answered_at, w):",
-        "if i in self._answers:",
+        "return method == self._method and np.array_equal(self._answered_at, w)",
+        "return method == self._method",
         "an answer of another w: a certificate of the wrong point",
+        "tests/methods/test_visits_judged.py",
+    ),
+    Mutant(
+        PYTHON,
+        "return method == self._method and np.array_equal(self._answered_at, w)",
+        "return np.array_equal(self._answered_at, w)",
+        "an answer of the rough oracle in an exact certificate",
         "tests/methods/test_visits_judged.py",
     ),
     Mutant(

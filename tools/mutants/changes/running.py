@@ -261,10 +261,17 @@ MUTANTS = [
     ),
     Mutant(
         DUAL,
-        "is_caught = self.ledger.counts.violations and not self.blocks.bounds_error",
+        "is_caught = claims and self.ledger.counts.violations",
         "is_caught = False",
         "an oracle that was caught on the way still certifies",
         "tests/methods/test_visits_judged.py",
+    ),
+    Mutant(
+        DUAL,
+        "claims = self.blocks.rough is None and not self.blocks.bounds_error",
+        "claims = not self.blocks.bounds_error",
+        "an honest rough oracle makes estimates of exact certificates",
+        "tests/tasks/test_approximate.py::test_certificates_by_the_exact_oracle",
     ),
     Mutant(
         DUAL,

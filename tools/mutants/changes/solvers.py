@@ -7,7 +7,7 @@ from tools.mutants.mutant import Mutant
 VISITS, GIBBS = "methods/subgradient/visits.py", "methods/exponentiated/visits.py"
 STOCHASTIC, BATCH = "methods/subgradient/stochastic.py", "methods/subgradient/batch.py"
 PERCEPTRON, ONLINE = "methods/subgradient/perceptron.py", "methods/exponentiated/online.py"
-MASTER, CHAIN = "dual/simplex_qp.py", "structures/chain_marginals.py"
+MASTER, CHAIN = "base/simplex_qp.py", "structures/chain_marginals.py"
 EXPONENTIAL, PASSES = "base/exponential.py", "methods/passes.py"
 SUBGRADIENT, EG = "tests/methods/test_subgradient.py", "tests/methods/test_online_eg.py"
 CUTTING, MEANS = "tests/methods/test_cutting_plane.py", "tests/tasks/test_expectation.py"

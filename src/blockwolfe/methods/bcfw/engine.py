@@ -161,7 +161,8 @@ class BlockEngine(DualEngine):
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
             most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
         sizes = (blocks.weight, *most, blocks.column_norm)
-        seam = (self.method.step.piece, blocks.features, blocks.oracles, blocks.data, self.own[1])
+        oracles = blocks.visited.oracles
+        seam = (self.method.step.piece, blocks.features, oracles, blocks.data, self.own[1])
         arrays = (point.arrays, self.ledger.notes, point.work, batch)
         args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
         return int(call(visit_blocks, blocks.kind, *args))
@@ -205,7 +206,7 @@ class BlockEngine(DualEngine):
 
         The steps are a sweep of exact coordinate ascent over the directions of the batch.
         """
-        begin, counts, blocks = self._done, self.ledger.counts, self.blocks
+        begin, counts, blocks = self._done, self.ledger.counts, self.blocks.visited
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))

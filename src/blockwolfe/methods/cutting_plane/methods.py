@@ -16,6 +16,7 @@ from blockwolfe.problem.blocks import Blocks
 __all__ = ["BundleMethod", "CuttingPlane"]
 
 SLACKS = ("one", "n")
+CACHED_PLANES = 20  # (measured: docs/decisions.md)
 
 
 def _check_free(name: str, blocks: Blocks) -> None:
@@ -31,6 +32,9 @@ def _check_free(name: str, blocks: Blocks) -> None:
 class PlaneMethod(Method):
     """Base of methods whose every iteration is a full pass that adds to what is known."""
 
+    prune_after: int | None
+    cached_planes: int
+
     @property
     def is_monotone(self) -> bool:
         """A plane more never makes the best mixture worse."""
@@ -42,14 +46,30 @@ class PlaneMethod(Method):
         return 1.0
 
 
+def _check_planes(method: PlaneMethod) -> None:
+    check_integer("prune_after", method.prune_after, 1, or_none=True)
+    check_integer("cached_planes", method.cached_planes, 0)
+
+
+def _one_slack(method: PlaneMethod, setup: Setup, can_pair: bool) -> Engine:
+    return OneSlackEngine(
+        method,
+        setup,
+        prune_after=method.prune_after,
+        cached_planes=method.cached_planes,
+        can_pair=can_pair,
+    )
+
+
 @register
 @dataclass(frozen=True)
 class CuttingPlane(PlaneMethod):
     """Cutting planes: all oracles at one w, then the best w for all planes found so far.
 
     With ``slack="one"`` a full pass gives one plane, the mean over all examples. This is fully
-    corrective batch Frank-Wolfe: few iterations, each of one oracle call per example. Memory is
-    that of the corners in use, each once, and a number per plane and example.
+    corrective batch Frank-Wolfe: few iterations, each of one oracle call per example. Between full
+    passes there are planes of stored corners, for which no oracle is called. Memory is that of the
+    corners in use, each once, and a number per plane and example.
     With ``slack="n"`` every example keeps corners of its own, and they are optimised together:
     fewer iterations still, more work in between, and bounds on w are respected.
 
@@ -59,11 +79,14 @@ class CuttingPlane(PlaneMethod):
     Parameters
     ----------
     slack : "one", or "n" for one per example.
-    prune_after : iterations without weight after which a plane (or, with ``slack="n"``, a corner)
-        is forgotten; None keeps all.
+    prune_after : planes made since it had weight after which a plane is forgotten; None keeps all.
+        With ``slack="n"``, iterations after which a corner is.
+    cached_planes : with ``slack="one"``, most planes of stored corners between two full passes, as
+        SVM-struct's cache makes them; 0 for none. (With ``slack="n"`` all stored corners are
+        optimised between full passes.)
 
     >>> CuttingPlane(slack="n")
-    CuttingPlane(slack='n', prune_after=50)
+    CuttingPlane(slack='n', prune_after=50, cached_planes=20)
     """
 
     name: ClassVar[str] = "cutting_plane"
@@ -71,11 +94,12 @@ class CuttingPlane(PlaneMethod):
 
     slack: str = "one"
     prune_after: int | None = 50
+    cached_planes: int = CACHED_PLANES
 
     def __post_init__(self) -> None:
         if self.slack not in SLACKS:
             raise unknown_option("slack", self.slack, list(SLACKS))
-        check_integer("prune_after", self.prune_after, 1, or_none=True)
+        _check_planes(self)
 
     @property
     def words(self) -> str:
@@ -91,7 +115,7 @@ class CuttingPlane(PlaneMethod):
         """Planes, one after another."""
         if self.slack == "n":
             return NSlackEngine(self, setup, self.prune_after)
-        return OneSlackEngine(self, setup, self.prune_after, can_pair=False)
+        return _one_slack(self, setup, can_pair=False)
 
 
 @register
@@ -103,19 +127,20 @@ class BundleMethod(PlaneMethod):
     stops when the least primal among all w seen is within `tol` of it, and returns that w: never
     later than `CuttingPlane`, whose last w may be worse than an earlier one.
 
-    ``prune_after`` is the number of iterations without weight after which a plane is forgotten.
+    ``prune_after`` and ``cached_planes`` are those of `CuttingPlane`.
 
     >>> BundleMethod(prune_after=None)
-    BundleMethod(prune_after=None)
+    BundleMethod(prune_after=None, cached_planes=20)
     """
 
     name: ClassVar[str] = "bundle"
     words: ClassVar[str] = "bundle method"
 
     prune_after: int | None = 50
+    cached_planes: int = CACHED_PLANES
 
     def __post_init__(self) -> None:
-        check_integer("prune_after", self.prune_after, 1, or_none=True)
+        _check_planes(self)
 
     def check_blocks(self, blocks: Blocks) -> None:
         """Refuse bounds."""
@@ -123,4 +148,4 @@ class BundleMethod(PlaneMethod):
 
     def start(self, setup: Setup) -> Engine:
         """Planes, one after another."""
-        return OneSlackEngine(self, setup, self.prune_after, can_pair=True)
+        return _one_slack(self, setup, can_pair=True)

@@ -22,7 +22,7 @@ from blockwolfe.methods.bcfw.rules import FROM_STOCK, Batch
 from blockwolfe.methods.bcfw.sampling import Permutation
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.steps import Pairwise
-from blockwolfe.problem.certificate import Certificate, Sweep
+from blockwolfe.methods.full_passes import FullPassEngine
 from blockwolfe.results.result import Counts
 
 __all__ = ["NSlackEngine"]
@@ -39,16 +39,12 @@ MOST_PASSES = 200
 READY, INSIDE, ENDED = range(3)
 
 
-class NSlackEngine(BlockEngine):
+class NSlackEngine(FullPassEngine, BlockEngine):
     """A full pass, then passes over stored corners."""
 
-    is_free_to_certify = True
-
     def __init__(self, method: Method, setup: Setup, prune_after: int | None) -> None:
-        super().__init__(RULES, setup, keeps_corners=True)
+        BlockEngine.__init__(self, RULES, setup, keeps_corners=True)
         self._chosen, self._prune_after = method, prune_after
-        self._found: tuple[Certificate, Sweep] | None = None
-        self._is_counted = False  # whether the next full pass was counted before a checkpoint
         self._phase = READY
         self._n_passes = 0  # over stored corners, in this iteration
         self._dual_begun = self._dual_before = 0.0  # when the iteration began, and the pass
@@ -68,12 +64,10 @@ class NSlackEngine(BlockEngine):
 
     def _take_corners(self) -> None:
         """The corners of a full pass: each is stored, and gets a step."""
-        self.certify()
-        assert self._found is not None
-        found, order = self._found[1].answers, np.arange(self.n_blocks)
+        found, order = self._full_answers()[1].answers, np.arange(self.n_blocks)
         batch = Batch(found.start, found.size, found.code, found.value, found.loss)
         with uninterrupted():  # (all of it or none)
-            self._found = None
+            self._forget_pass()
             self._begun = [*self._begun, int(self.ledger.counts.visits)][-self._n_begun :]
             self._dual_begun = self.dual()
             self._step_through(order, batch)
@@ -88,7 +82,7 @@ class NSlackEngine(BlockEngine):
 
     def _go_on(self) -> None:
         """A chunk of visits to stored corners, and what follows where it ends a pass."""
-        self._found, self._is_counted = None, False  # (of where the point was)
+        self._forget_pass()
         if self._done < len(self._draws.block):
             self._next_chunk()
         if self._done == len(self._draws.block):
@@ -105,16 +99,6 @@ class NSlackEngine(BlockEngine):
             self._phase, self._is_open = ENDED, False
 
     # -- certificates --------------------------------------------------------------------------
-
-    def certify(self) -> Certificate:
-        """All oracles at the current point; remembered for the next iteration."""
-        if self._found is None:
-            found = self._full_pass(keep=True)
-            with uninterrupted():
-                self._found = found
-                self.ledger.counts.oracle_calls += 0 if self._is_counted else self.n_blocks
-                self._is_counted = False
-        return self._found[0]
 
     @property
     def can_pair(self) -> bool:
@@ -144,22 +128,16 @@ class NSlackEngine(BlockEngine):
         counts = super().counts
         return replace(counts, visits=counts.oracle_calls, cache_hits=0)
 
-    @property
-    def has_visited_open(self) -> bool:
-        """Every iteration visits all blocks."""
-        return True
-
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin a new iteration, with a full pass of its own."""
         super().shrink(rho, gap)
-        self._found, self._is_counted, self._phase = None, False, READY
+        self._phase = READY
 
     # -- checkpoints ---------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
-        """A full pass that no step has followed is made again, but not counted again."""
+        """And where in an iteration it is."""
         return super().to_save() | {
-            "is_counted": self._found is not None or self._is_counted,
             "phase": self._phase,
             "n_passes": self._n_passes,
             "dual_begun": self._dual_begun,
@@ -170,8 +148,8 @@ class NSlackEngine(BlockEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._found, read = None, Reader(saved)
-        self._is_counted, self._phase = read.flag("is_counted"), read.integer("phase", most=ENDED)
+        read = Reader(saved)
+        self._phase = read.integer("phase", most=ENDED)
         self._n_passes = read.integer("n_passes")
         self._dual_begun = read.number("dual_begun", or_nan=True)
         self._dual_before = read.number("dual_before", or_nan=True)

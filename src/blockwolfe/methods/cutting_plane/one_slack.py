@@ -2,6 +2,9 @@
 
 It is the one-slack cutting-plane method, seen from the dual: the master problem over the planes
 found so far is the restricted dual, and its solution the next w.
+
+Between two full passes planes are made of stored corners, the best of every block at the present w,
+as SVM-struct's cache does: as long as each is about as good as what the last full pass has found.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.line_search import free_step
@@ -25,18 +29,29 @@ __all__ = ["OneSlackEngine"]
 # The best mixture gains at least what a Frank-Wolfe step does; this share of it, if rounding is
 # bearable.
 LEAST_GAIN = 0.5
+# Planes of stored corners are made while their slope is above this share of that of the full pass.
+LEAST_SLOPE = 0.5
 
 
 class OneSlackEngine(BatchEngine):
     """A full pass, a plane, and the best mixture of all planes."""
 
     def __init__(
-        self, method: Method, setup: Setup, prune_after: int | None, can_pair: bool
+        self,
+        method: Method,
+        setup: Setup,
+        *,
+        prune_after: int | None,
+        cached_planes: int,
+        can_pair: bool,
     ) -> None:
         # (a state is one plane, whatever corners it is a mixture of)
         setup = setup._replace(state=replace(setup.state, active=None))
         super().__init__(method, setup, keeps_corners=True)
         self._prune_after, self._can_pair = prune_after, can_pair
+        self._most_cached = cached_planes
+        self._n_left = 0  # planes of stored corners that may still be made before a full pass
+        self._asked_slope = 0.0  # of the plane of the last full pass
         self.planes = PlaneSet(self.point)
 
     @property
@@ -51,7 +66,29 @@ class OneSlackEngine(BatchEngine):
 
     def _planned(self, slope: float, found: Sweep) -> Callable[[], bool]:
         row = self.planes.insert(self.point, found.answers)
-        return lambda: self._correct(slope, row)
+
+        def move() -> bool:
+            self._n_left, self._asked_slope = self._most_cached, slope
+            return self._correct(slope, row)
+
+        return move
+
+    def _has_ended(self, may_go_on: Callable[[], bool]) -> bool:
+        """After planes of stored corners, as long as they are worth it."""
+        while self._n_left > 0 and may_go_on():
+            self._add_stored()
+        return self._n_left == 0
+
+    def _add_stored(self) -> None:
+        """One plane of stored corners more, or the end of them."""
+        row, slope = self.planes.of_stored(self.point)
+        with uninterrupted():  # (all of the step or none)
+            is_moved = False
+            if slope > LEAST_SLOPE * self._asked_slope:
+                self._forget_pass()
+                is_moved = self._correct(slope, row)
+            self.ledger.counts.steps += is_moved
+            self._n_left = self._n_left - 1 if is_moved else 0
 
     def _correct(self, slope: float, row: np.ndarray) -> bool:
         """The best mixture; where rounding spoils it, the Frank-Wolfe step; else none."""
@@ -90,6 +127,7 @@ class OneSlackEngine(BatchEngine):
         """And the weights of planes likewise."""
         super().shrink(rho, gap)
         self.planes.shrink(self.point, rho)
+        self._n_left, self._has_stepped = 0, False  # (the next pass is a full one)
 
     def _move_to_loss(self) -> None:
         """And begin with the plane of the outputs of largest loss."""
@@ -100,8 +138,9 @@ class OneSlackEngine(BatchEngine):
 
     def to_save(self) -> dict[str, Any]:
         """And the planes."""
-        saved = self.planes.to_save()
-        return super().to_save() | {f"planes.{name}": value for name, value in saved.items()}
+        planes = {f"planes.{name}": value for name, value in self.planes.to_save().items()}
+        cached = {"n_left": self._n_left, "asked_slope": self._asked_slope}
+        return super().to_save() | planes | cached
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
@@ -110,3 +149,5 @@ class OneSlackEngine(BatchEngine):
         names = ("rows", "alpha", "idle")
         read = Reader(saved)
         self.planes.restore({name: read.given(f"planes.{name}") for name in names}, self.point)
+        self._n_left = read.integer("n_left", most=self._most_cached)
+        self._asked_slope = read.number("asked_slope")

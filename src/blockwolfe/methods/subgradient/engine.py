@@ -75,7 +75,8 @@ class VisitEngine(PrimalEngine):
     def _visit(self, until: int) -> None:
         blocks, passes, sums = self.blocks, self.passes, Sums(self.total, self.late)
         begin, which = passes.done, (passes.order, (passes.done, until), self.counts.visits)
-        of_blocks = (self._counted, blocks.seam, blocks.is_unit, blocks.data, self._own[1])
+        seam = blocks.visited.seam
+        of_blocks = (self._counted, seam, blocks.is_unit, blocks.data, self._own[1])
         made = np.zeros(1, dtype=np.int64)
         try:
             args = (*which, self.pull, *of_blocks, sums, self._work, made)

@@ -162,6 +162,7 @@ for _entry in (
         **_GRAPHS,
     ),
     TaskEntry("blockwolfe.tasks:Segments", f"{_VIEWS}.segments:LabelledSegments"),
+    TaskEntry("blockwolfe.tasks:Approximate", f"{_VIEWS}.view:view_inside"),
     TaskEntry("blockwolfe.tasks:SlackRescaling", f"{_VIEWS}.view:view_inside"),
 ):
     register_task(_entry)

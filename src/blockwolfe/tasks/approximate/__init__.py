@@ -1,0 +1,1 @@
+"""Approximate oracles: a wrapper for any task, and the ways in which outputs may be found."""
