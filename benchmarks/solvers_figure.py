@@ -33,7 +33,7 @@ SOLVERS = {
     "bundle method": "bundle",
     "online EG": "online_eg",
     "excessive gap": "excessive_gap",
-    "extragradient": "extragradient",
+    "extragradient, entropy": "extragradient+entropy",
 }
 CERTIFY_EVERY = 5
 TEST_EVERY = 10  # test words that are looked at: a look is to cost less than what it looks at
