@@ -192,6 +192,14 @@ def test_differences_over_splits():
     assert number(other["standard error"]) > 0.0
 
 
+def test_memory_of_methods(data_home):
+    arguments = ["--set", "ocr-small", "--at-most", 40, "--passes", 5, "--data-home", data_home]
+    names = ["bcfw", "extragradient+entropy", "extragradient+entropy+lean"]
+    rows = table_of("memory_table.py", *arguments, "--methods", *names)
+    assert [row["method"] for row in rows] == names
+    assert number(rows[2]["MB"]) < 0.7 * number(rows[1]["MB"])
+
+
 def test_settings_over_folds():
     arguments = ["--sets", "digits", "--at-most", 30, "--splits", 2, "--folds", 5, "--models"]
     ours, same, other = table_of("splits_table.py", *arguments, "--settings", "5,0.01", "1000,0.01")
