@@ -138,10 +138,19 @@ MUTANTS = [
     ),
     Mutant(
         ONLINE,
-        "        self.gibbs.is_there[:] = False\n",
-        "",
-        "after a step to a smaller lambda the block's distribution is taken for its point",
-        f"{EG}::test_at_a_smaller_lambda_blocks_go_to_their_gibbs_distributions_again",
+        """        super().shrink(rho, gap)
+        self._begin()
+""",
+        "        super().shrink(rho, gap)\n",
+        "at a smaller lambda outputs without weight do not come back: the run ends as stalled",
+        f"{EG}::test_at_a_smaller_lambda_it_begins_anew",
+    ),
+    Mutant(
+        ONLINE,
+        "gibbs.potential[at], gibbs.eta[:] = method.head_start * truth.value, method.eta",
+        "gibbs.potential[at], gibbs.eta[:] = 2.0 * method.head_start, method.eta",
+        "distributions begin elsewhere",
+        STEPS,
     ),
     Mutant(
         PASSES,
