@@ -26,7 +26,7 @@ SOLVERS = {
     "auto": "auto",
     "SSG": "ssg+last+uniform",
     "SSG, averaged": "ssg+uniform",
-    "subgradient": "subgradient",
+    "subgradient, averaged": "subgradient+averaging",
     "perceptron": "perceptron",
     "cutting planes": "cutting_plane",
     "cutting planes, n slacks": "cutting_plane+n",
@@ -91,9 +91,12 @@ def draw(comparisons: list[bw.Comparison], picture: Path) -> None:
             if y == "suboptimality":
                 ax.set_ylim(top=10.0)
             if y == "held_out_loss":
-                ax.set_ylim(top=0.4)
-    lines = axes[0, 0].get_lines()
-    figure.legend(handles=lines, loc="outside lower center", ncols=6, fontsize="small")
+                ax.set_ylim(0.19, 0.35)
+            if y == "gap":
+                ax.set_ylim(top=30.0)
+    lines = {line.get_label(): line for ax in axes.flat for line in ax.get_lines()}
+    shown = [lines[label] for label in comparisons[0].labels if label in lines]
+    figure.legend(handles=shown, loc="outside lower center", ncols=7, fontsize="small")
     figure.savefig(picture, dpi=110)
 
 

@@ -47,7 +47,8 @@ class Curve(NamedTuple):
 class ComparisonDisplay:
     """One line per method of a comparison: the median over seeds, with a band from least to most.
 
-    `curves` holds what is drawn: a dict from labels to `Curve`.
+    `curves` holds what is drawn: a dict from labels to `Curve`. `labels` are all methods of the
+    comparison: each has the same colour in all of its displays.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [2.0]], [0, 1, 1])
@@ -57,8 +58,11 @@ class ComparisonDisplay:
     True
     """
 
-    def __init__(self, curves: dict[str, Curve], x: str, y: str, targets: Any = ()) -> None:
+    def __init__(
+        self, curves: dict[str, Curve], x: str, y: str, targets: Any = (), labels: Any = None
+    ) -> None:
         self.curves, self.x, self.y, self.targets = curves, x, y, targets
+        self.labels = list(curves if labels is None else labels)
 
     @classmethod
     def from_comparison(
@@ -78,7 +82,8 @@ class ComparisonDisplay:
                 curves[label] = Curve.over_seeds(known)
         if not curves:
             raise OptionError(f"y={y!r}: no run of the comparison has it. {_remedy(y)}")
-        return cls(curves, x, y, comparison.targets if y == "gap" else ())
+        targets = comparison.targets if y == "gap" else ()
+        return cls(curves, x, y, targets, comparison.labels)
 
     @classmethod
     def panels(
@@ -101,11 +106,12 @@ class ComparisonDisplay:
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         self.lines_ = []
+        colours = plt.get_cmap("tab10" if len(self.labels) <= 10 else "tab20")
         for label, curve in self.curves.items():
             size = 3 if len(curve.x) > 1 else 9  # (a single point has no line to be seen by)
-            (line,) = ax.plot(
-                curve.x, curve.median, ".-", drawstyle="steps-post", markersize=size, label=label
-            )
+            look = {"drawstyle": "steps-post", "markersize": size, "label": label}
+            colour = colours(self.labels.index(label) % colours.N)
+            (line,) = ax.plot(curve.x, curve.median, ".-", color=colour, **look)
             self.lines_.append(line)
             if curve.n_seeds > 1:
                 band = {"step": "post", "alpha": 0.2, "linewidth": 0, "color": line.get_color()}
@@ -128,7 +134,7 @@ def _points(
         value = run.column(y)
     else:
         value = run.column("gap" if y == "gap" else "primal").copy()
-        value[~run.is_certified] = np.nan
+        value[~run.trace["valid"]] = np.nan
         value -= comparison.best_dual if y == "suboptimality" else 0.0
     is_known = ~np.isnan(value)
     return run.column(x)[is_known], value[is_known]
