@@ -288,6 +288,8 @@ def test_what_it_cannot_do_is_refused():
         bw.solve(boxed, LAM, bw.Extragradient(radius=1.0), max_passes=1)
     with pytest.raises(bw.OptionError, match="no gap can tell it to stop"):
         bw.solve(problem, LAM, "extragradient+lean")
+    with pytest.raises(bw.OptionError, match="leave radius out"):
+        bw.solve_path(PROBLEMS["multiclass-dense"](), 0.3, 0.05, bw.Extragradient(radius=1.0))
     for wrong in ({"eta": 0.0}, {"radius": -1.0}, {"geometry": "round"}, {"keep_means": 1}):
         with pytest.raises(bw.OptionError, match=next(iter(wrong))):
             bw.Extragradient(**wrong)
@@ -384,3 +386,21 @@ def test_in_a_comparison_and_in_an_estimator():
     svm = bw.StructuredSVM(bw.tasks.Multiclass(), lam=LAM, method="extragradient", tol=0.05)
     X, Y = multiclass_data()
     assert svm.fit(X, Y).score(X, Y) > 0.8
+
+
+def test_a_path_keeps_the_weights_that_are_certified():
+    problem = PROBLEMS["chain-dense"]()
+    path = bw.solve_path(problem, 0.2, 0.1, "extragradient+entropy", random_state=0)
+    assert len(path.breakpoints) > 3
+    for point in path.breakpoints:
+        w = path.coef(0.5 * (point.lam + point.lam_end))
+        primal = problem.primal(w, point.lam)
+        assert primal == pytest.approx(point.primal, abs=1e-9)
+
+
+def test_block_gaps_with_a_radius_add_up_to_the_gap():
+    problem = PROBLEMS["chain-dense"]()
+    method = bw.Extragradient(radius=3.0, certify_every=3)
+    found = bw.solve(problem, 1.0, method, max_passes=30, random_state=0).certificate
+    assert found.gap > 0.1  # (the radius is not that of lam)
+    assert found.block_gaps.sum() == pytest.approx(found.gap, abs=1e-12)

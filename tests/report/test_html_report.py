@@ -151,7 +151,7 @@ def test_every_kind_of_task_has_a_report(name, tmp_path):
     assert word in text
     for marked in ("<sea>", "<up>", "<a>", "<sky>"):
         assert marked not in text
-    assert ("confusion" in drawn) == (name in ("graph", "cut", "tree", "slack"))
+    assert ("confusion" in drawn) == (name in ("graph", "cut", "tree", "slack", "rough"))
     assert ("pairs" in drawn) == (name == "sets")
 
 

@@ -254,7 +254,7 @@ def test_no_block_is_asked_for_after_the_time_is_up():
 
 def test_processes_are_asked_slice_by_slice_and_once_for_each_block(monkeypatch):
     asked = []
-    monkeypatch.setattr(Workers, "prefetch", lambda self, order, w, scratch: asked.append(order))
+    monkeypatch.setattr(Workers, "prefetch", lambda self, blocks, order, *rest: asked.append(order))
     problem = bw.Problem(Labels(3, 4), *multiclass_data(n=N))
     workers = Workers(problem.blocks, 1)
     workers.pace = EachSlice(7)

@@ -326,7 +326,7 @@ def test_the_expectation_oracle_stays():
         (lambda: bw.tasks.Multiplicative(0.0), "nu=0"),
         (lambda: bw.tasks.Multiplicative(1.5), "nu=1.5"),
         (lambda: bw.tasks.Truncated(0), "max_nodes=0"),
-        (lambda: multiclass_problem("beam"), "how='beam'"),
+        (lambda: multiclass_problem("Beam"), "how='Beam' is no rough oracle; expected an object"),
         (lambda: multiclass_problem(bw.tasks.Additive(1.0), "sure"), "certify='sure'"),
         (lambda: chain_problem(bw.tasks.Beam(2), "bound"), "proves no bound"),
         (lambda: multiclass_problem(bw.tasks.Beam(2)), "works on Chain, not on Multiclass"),
@@ -348,8 +348,19 @@ def test_tasks_that_rough_oracles_do_not_serve():
         bw.Problem(bw.tasks.Approximate(bare, bw.tasks.Beam(2)), *chain_data())
     graph = bw.tasks.PairwiseGraph()
     data = ([bw.tasks.Graph([[1.0], [0.0]], [[0, 1]])], [["a", "b"]])
-    with pytest.raises(bw.OptionError, match="approximate itself"):
-        bw.Problem(bw.tasks.Approximate(graph, bw.tasks.Additive(1.0)), *data)
+    for certify in ("exact", "bound"):
+        task = bw.tasks.Approximate(graph, bw.tasks.Additive(1.0), certify)
+        with pytest.raises(bw.OptionError, match=f"certify='{certify}': .* approximate itself"):
+            bw.Problem(task, *data)
+
+
+@pytest.mark.parametrize(("certify", "has_it"), [("exact", True), ("estimate", False)])
+def test_a_rough_maximum_projects_nothing(certify, has_it):
+    problem = chain_problem(bw.tasks.Beam(2), certify)
+    assert ("project" in problem.task.oracles) == has_it
+    if not has_it:
+        with pytest.raises(bw.OptionError, match="needs the oracle 'project', which Approximate"):
+            bw.solve(problem, LAM, "extragradient")
 
 
 @pytest.mark.parametrize(

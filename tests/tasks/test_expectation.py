@@ -8,6 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 import blockwolfe as bw
+from blockwolfe.errors import OutOfMemoryError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.expectation import MarginalWork, expectation, expectations
 from blockwolfe.problem.state import dual_value, rebuild_v, weights_of
@@ -325,6 +326,21 @@ def test_a_graph_that_is_too_wide_is_refused_before_any_work(name, monkeypatch):
     )
     with pytest.raises(bw.OptionError, match=sentence):
         bw.solve(problem, 0.1, name, max_passes=1)
+
+
+def test_graphs_that_take_too_long_or_too_much_memory_are_refused(monkeypatch):
+    problem = graphs(bw.tasks.PairwiseGraph(2), [(2, [(0, 1)]), grid(4, 4)], 2)
+    with monkeypatch.context() as small:
+        small.setattr("blockwolfe.tasks.junction.MOST_NODES", 15)
+        with pytest.raises(
+            bw.OptionError, match=r"X\[1\] has 16 nodes, where at most 15 are taken"
+        ):
+            bw.solve(problem, 0.1, "online_eg", max_passes=1)
+    blocks = graphs(bw.tasks.PairwiseGraph(2), [grid(4, 4)], 2).blocks
+    monkeypatch.setattr("blockwolfe.base.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("blockwolfe.base.memory.SMALL", 0)
+    with pytest.raises(OutOfMemoryError, match="tables of the oracle 'marginals' needs about"):
+        blocks.marginal_scratch()
 
 
 def test_an_exact_decoder_has_none_and_says_so():

@@ -26,6 +26,24 @@ ALL = {
 _made: dict = {}
 
 
+def test_scores_at_the_threshold_end():
+    """Rounding takes a score out of the support and puts it back, for ever if it may."""
+    tenths = np.arange(-10, 11) / 10
+    rows = [[0.0, -0.3684943642457328, -0.1944878254844256, -0.520994063243386]]
+    rows += [
+        [0.0, 0.1, 0.1, 0.8],
+        *([0.0, a, b, c] for a in tenths for b in tenths for c in tenths),
+    ]
+    for row in rows:
+        found = np.array(row)
+        choice.project(found)
+        assert found.sum() == pytest.approx(1.0, abs=1e-15)
+        # the nearest point: entries above zero are scores less the same number
+        gone = np.array(row)[found > 0] - found[found > 0]
+        assert np.ptp(gone) < 1e-15
+        assert (np.array(row)[found == 0] <= gone.max() + 1e-15).all()
+
+
 @pytest.fixture(params=ALL)
 def problem(request):
     if request.param not in _made:

@@ -58,6 +58,7 @@ class Method(Choice, ABC):
     needs: ClassVar[Any] = ("maximize",)  # oracles that a task must offer: a tuple of names
     has_dual: ClassVar[Any] = True  # whether it has a dual point, and so a gap
     takes_start: ClassVar[bool] = True  # whether it can begin at any dual point
+    can_walk: Any = True  # whether it can go from one lambda of a path to the next
     sees_gaps: ClassVar[bool] = True  # whether its visits tell the gaps of blocks, to sample by
     # Words that may follow the name: each sets options, as in "fw+predefined". Names of steps and
     # samplings may follow too where the method has an option of that family.

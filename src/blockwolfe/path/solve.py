@@ -73,7 +73,7 @@ def solve_path(
     """
     check_problem(problem)
     eps, kappa = _checked_eps(eps), _checked_kappa(kappa, exact)
-    chosen = _not_averaged(checked_method(problem, method))
+    chosen = _fit_for_paths(checked_method(problem, method))
     ends = checked_ends(lam_min, lam_max)
     blocks = problem.blocks
     if lam_max is None and blocks.is_bounded:
@@ -130,11 +130,16 @@ def _checked_kappa(kappa: Any, exact: Any) -> float:
     return float(kappa)
 
 
-def _not_averaged(method: Method) -> Method:
+def _fit_for_paths(method: Method) -> Method:
     if method.is_averaged:
         raise OptionError(
             "method: a path cannot be made of averages, because each breakpoint begins at the "
             "last iterate of the one before; leave averaging out."
+        )
+    if not method.can_walk:
+        raise OptionError(
+            f"method: {method.words} keeps to one size of w, whatever lambda is; a path needs a "
+            "method that goes by lambda: leave radius out."
         )
     return method
 

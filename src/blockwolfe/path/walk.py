@@ -145,7 +145,7 @@ class Walk(Goal[Path]):
         """Keep the w of this breakpoint, and go on; why the path ends here, if it does."""
         engine, path = self._engine, self.path
         point, rho = self._breakpoint(driver)
-        path.append(point, engine.w, engine.state() if path.states is not None else None)
+        path.append(point, engine.certified_w, engine.state() if path.states is not None else None)
         stops = driver.tell(point)
         if rho == 0.0 or self._is_below(rho * engine.lam):
             return self._end
@@ -159,7 +159,7 @@ class Walk(Goal[Path]):
         room = self.path.eps * (1.0 - MARGIN) - gap
         rho = 0.0 if slope <= room else 1.0 - room / slope
         lam_end = rho * engine.lam
-        dual = engine.dual()
+        dual, w = engine.dual(), engine.certified_w
         point = Breakpoint(
             lam=engine.lam,
             lam_end=float(self._lam_min or 0.0) if self._is_below(lam_end) else lam_end,
@@ -167,8 +167,8 @@ class Walk(Goal[Path]):
             slope=slope,
             primal=dual + gap,
             dual=dual,
-            nnz=int(is_nonzero(engine.w).sum()),
-            norm=math.sqrt(inner(engine.w, engine.w)),
+            nnz=int(is_nonzero(w).sum()),
+            norm=math.sqrt(inner(w, w)),
             seconds=driver.clock(),
             passes=counts.effective_passes,
             visits=counts.visits,

@@ -53,15 +53,16 @@ def project(theta: Any) -> None:
     >>> scores.round(6)
     array([0.2, 0.8, 0. ])
     """
-    top, level, n, n_before = theta[best_label(theta)], -1.0, 0, -1
-    while n != n_before:
+    top, level = theta[best_label(theta)], -1.0
+    n, n_before = theta.shape[0] + 1, theta.shape[0] + 2
+    while n < n_before:  # (rounding may bring a score back: it must not go on for ever)
         n_before, n, total = n, 0, 0.0
         for k in range(theta.shape[0]):
             if theta[k] - top > level:
                 total += theta[k] - top
                 n += 1
         if n > 0:  # (no score is above the highest where one is no number)
-            level = (total - 1.0) / n
+            level = max(level, (total - 1.0) / n)
     for k in range(theta.shape[0]):
         theta[k] = max(theta[k] - top - level, 0.0)
 

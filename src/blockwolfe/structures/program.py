@@ -227,8 +227,9 @@ def _searched_briefly(
     best = np.asarray(cut_short.known, dtype=np.int64)
     if found.x is not None:
         z = np.rint(found.x).astype(np.int64)
-        is_better = not _fault(found.x, z, rows) and np.dot(scaled, z) > np.dot(scaled, best)
-        best = z if is_better else best
+        if _fault(found.x, z, rows):  # (what presolve made is another program, with other bounds)
+            return best, relaxed
+        best = z if np.dot(scaled, z) > np.dot(scaled, best) else best
     bound = found.mip_dual_bound
     is_known = bound is not None and np.isfinite(bound)
     return best, min(relaxed, -float(bound)) if is_known else relaxed

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.memory import check_memory
 from blockwolfe.base.words import counted
 from blockwolfe.errors import OptionError
 from blockwolfe.structures import junction_tree
@@ -24,6 +25,10 @@ from blockwolfe.tasks.part_functions import PartScratch
 from blockwolfe.tasks.part_task import GraphInput, PartTask
 
 __all__ = ["ByJunctionTree", "plan_in"]
+
+# Of 2,000 nodes the order takes five seconds.
+MOST_NODES = 2000
+REMEDY = "Take sparser or smaller graphs, or a method that needs no sums, such as 'bcfw'."
 
 
 @jit
@@ -63,14 +68,18 @@ def _planned(given: GraphInput, n_labels: int) -> tuple[np.ndarray, tuple[int, i
     """The plans of all graphs, and the scratch that the largest needs."""
     offset, found = given.edge.offset, []
     for i, n_nodes in enumerate(given.size[:, 0]):
+        if n_nodes > MOST_NODES:
+            raise _too_many(i, int(n_nodes))
         ends = given.ends[offset[i] : offset[i + 1]]
         order = eliminate(int(n_nodes), ends, junction_tree.most_met(n_labels))
         if order is None:
             raise _too_wide(i, n_labels)
         found.append(order)
+    sizes = _largest(found, n_labels)
+    check_memory(8.0 * sizes[1], "tables of the oracle 'marginals'", REMEDY)
     plans = [junction_tree.plan_of(order) for order in found]
     begin = len(plans) + 1 + np.cumsum([0, *(len(plan) for plan in plans)])
-    return np.concatenate([begin, *plans]).astype(np.int64), _largest(found, n_labels)
+    return np.concatenate([begin, *plans]).astype(np.int64), sizes
 
 
 def _largest(found: list[Elimination], n_labels: int) -> tuple[int, int]:
@@ -84,6 +93,12 @@ def _too_wide(i: int, n_labels: int) -> OptionError:
         f"the oracle 'marginals' sums over all labellings of a graph by tables, and X[{i}] has a "
         f"width of more than {most}: {counted(most + 2, 'node')} with {counted(n_labels, 'label')} "
         f"meet in one table of {n_labels}^{most + 2} entries, where at most "
-        f"{junction_tree.MOST_STATES} are taken. Take sparser or smaller graphs, or a method that "
-        "needs no sums, such as 'bcfw'."
+        f"{junction_tree.MOST_STATES} are taken. {REMEDY}"
+    )
+
+
+def _too_many(i: int, n_nodes: int) -> OptionError:
+    return OptionError(
+        f"the oracle 'marginals' orders the nodes of a graph, in a time that grows as their cube: "
+        f"X[{i}] has {n_nodes} nodes, where at most {MOST_NODES} are taken. {REMEDY}"
     )

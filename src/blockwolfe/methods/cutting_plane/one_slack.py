@@ -150,4 +150,4 @@ class OneSlackEngine(BatchEngine):
         read = Reader(saved)
         self.planes.restore({name: read.given(f"planes.{name}") for name in names}, self.point)
         self._n_left = read.integer("n_left", most=self._most_cached)
-        self._asked_slope = read.number("asked_slope")
+        self._asked_slope = read.number("asked_slope", or_nan=True)

@@ -186,12 +186,15 @@ class AverageEngine(DualEngine):
         v, ell = rebuild_v(blocks, store, self.workers), float(store.ell.sum())
         found = sweep(blocks, store, w, *self.own, workers=self.workers)
         self.ledger.put(hinge=found.hinge)
-        self.ledger.renew_gaps(found.answers.gap, float(found.answers.gap.sum()))
         self.point.put(v)
         hinge, length = inner(blocks.weight, found.hinge), float(np.sqrt(inner(v, v)))
         self.restricted_gap = hinge + (self.radius or 0.0) * length - ell
         value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
         gaps = found.answers.gap + blocks.weight * found.slack
+        # w is not that of the dual point: what it lacks to the least of lam/2 |w|^2 - <w, v> is
+        # shared out, so that block gaps add up to the gap.
+        gaps = gaps + blocks.weight * max(value.primal - dual - float(gaps.sum()), 0.0)
+        self.ledger.renew_gaps(gaps, value.primal - dual)
         numbers = (value.primal, dual, value.primal - dual, gaps, lam)
         known = (value.exact, value.resolution, value.slack)
         return self._noted(faced(Certificate(*numbers, *known)))

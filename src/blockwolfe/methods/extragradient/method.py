@@ -88,6 +88,11 @@ class Extragradient(Method):
         return self.keep_means
 
     @property
+    def can_walk(self) -> bool:
+        """Not with a radius, which goes with one lambda."""
+        return self.radius is None
+
+    @property
     def words(self) -> str:
         """In which geometry, and what takes the place of lambda."""
         within = "" if self.radius is None else f", |w| <= {self.radius:g}"

@@ -207,7 +207,8 @@ class Multiplicative(RoughOracle):
     Else it answers with the true output. So what its answers gain on a block is, in the mean, at
     least `nu` times what the best output gains: the accuracy that the theorem of the 2013 paper
     asks for. Which calls these are is drawn from w, the example and `seed`: the same call has
-    always the same answer.
+    always the same answer. So a run goes no further from a w at which all examples miss, which n
+    of them do with probability (1 - nu)^n: take many.
 
     >>> Multiplicative(0.5)
     Multiplicative(nu=0.5, seed=0)

@@ -61,10 +61,10 @@ class Approximate(WrappingTask):
             )
         self._fit_inside(X, Y)
         self.how.check(self.task_)
-        if self.certify == "exact" and not getattr(self.task_, "exact", True):
+        if self.certify != "estimate" and not getattr(self.task_, "exact", True):
             raise OptionError(
-                f"certify='exact': the oracle of {type(self.task_).__name__} is approximate "
-                "itself; use certify='estimate', or leave Approximate out."
+                f"certify={self.certify!r}: the oracle of {type(self.task_).__name__} is "
+                "approximate itself; use certify='estimate', or leave Approximate out."
             )
         return self
 
@@ -77,7 +77,11 @@ class Approximate(WrappingTask):
 
     def _check_options(self) -> None:
         if not isinstance(self.how, RoughOracle):
-            raise unknown_option("how", self.how, [kind.__name__ for kind in ROUGH_ORACLES])
+            names = ", ".join(kind.__name__ for kind in ROUGH_ORACLES)
+            raise OptionError(
+                f"how={self.how!r} is no rough oracle; expected an object such as Beam(4), of one "
+                f"of the classes {names}, or of your own."
+            )
         if self.certify not in CERTIFY:
             raise unknown_option("certify", self.certify, CERTIFY)
         if self.certify == "bound" and not self.how.bounds:
@@ -101,7 +105,11 @@ class Approximate(WrappingTask):
     @property
     def oracles(self) -> tuple[str, ...]:
         """Names of the oracles that the compiled form has; of Python, the maximum alone."""
-        return oracles_of(self._inner) if self.how.is_compiled else ("maximize",)
+        if not self.how.is_compiled:
+            return ("maximize",)
+        # (a rough maximum projects nothing)
+        left_out = () if self.certify == "exact" else ("project",)
+        return tuple(name for name in oracles_of(self._inner) if name not in left_out)
 
     def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """The oracle of full passes."""
