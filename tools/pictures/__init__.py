@@ -25,5 +25,20 @@ SCRIPTS = {
     "examples/tree.py": ("tree.png",),
     "tools/pictures/demo.py": ("demo.png",),
     "tools/pictures/layout.py": ("layout.svg",),
+    "tools/pictures/methods.py": (
+        "method-auto.png",
+        "method-bcfw.png",
+        "method-bundle.png",
+        "method-cutting-plane.png",
+        "method-excessive-gap.png",
+        "method-extragradient.png",
+        "method-frank-wolfe.png",
+        "method-n-slack.png",
+        "method-online-eg.png",
+        "method-perceptron.png",
+        "method-ssg.png",
+        "method-subgradient.png",
+    ),
+    "tools/pictures/solvers.py": ("solvers-passes.png", "solvers-seconds.png"),
     "tools/pictures/report.py": ("report.png", "report-phone.png"),  # (needs a browser)
 }

@@ -22,13 +22,16 @@ PICTURES = {
     "bundle": "bundle",
     "online-eg": "online_eg",
     "excessive-gap": "excessive_gap",
-    "extragradient": "extragradient",
+    "extragradient": "extragradient+entropy",
     "ssg": "ssg",
     "subgradient": "subgradient+averaging",
     "perceptron": "perceptron",
     "auto": "auto",
 }
-PANELS = {"suboptimality": "primal - optimum", "held_out_loss": "share of wrong test digits"}
+PANELS = {
+    "suboptimality": "primal - best dual known",
+    "held_out_loss": "share of wrong test digits",
+}
 LAM = 0.01
 
 
@@ -72,7 +75,8 @@ def draw(found: bw.Comparison, method: str, file: Path) -> None:
             if label == method:
                 look = {"color": "C0", "linewidth": 1.8, "zorder": 2}
             ax.plot(curve.x, curve.median, **look)
-        ax.set(xscale="log", xlabel="passes")
+        ax.set(xscale="log")
+        ax.set_xlabel("passes", fontsize="small")
         ax.set_title(title, fontsize="small")
         ax.tick_params(labelsize="x-small")
     axes[0].set(yscale="log", ylim=(1e-5, 2.0))
