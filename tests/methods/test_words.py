@@ -1,5 +1,9 @@
 """A method in words, for summaries."""
 
+import importlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -52,3 +56,17 @@ def test_rounding_residue_is_not_a_weight():
     svm = bw.StructuredSVM(lam=1.0, tol=0.1).fit(X, Y)
     svm.coef_ = np.where(np.arange(len(svm.coef_)) < 2, 1.0, 1e-15)
     assert any(name == "weights (2 not zero)" for name, _ in run_facts(svm))
+
+
+def test_every_method_of_the_package_is_known_once_methods_are():
+    """Names must be known before anybody asks for a class: the command line asks for none."""
+    script = (
+        "import blockwolfe.methods; from blockwolfe.methods.registry import known; "
+        "print(*known('method'))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    public = importlib.import_module("blockwolfe.public")
+    methods = [value for value in vars(public).values() if isinstance(value, type)]
+    own = {m.name for m in methods if issubclass(m, bw.Method) and "name" in vars(m)}
+    assert own <= set(run.stdout.split())
+    assert len(own) >= 11

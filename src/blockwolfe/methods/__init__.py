@@ -6,12 +6,14 @@ from blockwolfe.methods.bcfw import settings
 from blockwolfe.methods.cutting_plane import methods as cutting_planes
 from blockwolfe.methods.excessive_gap import method as smoothing
 from blockwolfe.methods.exponentiated import online
+from blockwolfe.methods.extragradient import method as extragradient
 from blockwolfe.methods.subgradient import batch, perceptron, stochastic
 
 __all__ = [
     "auto",
     "batch",
     "cutting_planes",
+    "extragradient",
     "frank_wolfe",
     "online",
     "perceptron",
