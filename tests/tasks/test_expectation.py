@@ -344,7 +344,7 @@ def test_graphs_that_take_too_long_or_too_much_memory_are_refused(monkeypatch):
 
 
 def test_an_exact_decoder_has_none_and_says_so():
-    pytest.importorskip("pytoulbar2")
+    pytest.importorskip("pytoulbar2", reason="pytoulbar2 is not installed")
     problem = graphs(bw.tasks.PairwiseGraph(3, decoder="exact"), LOOPS, 3)
     assert oracles_of(problem.task) == ("maximize",)
     with pytest.raises(bw.OptionError, match="does not have .decoder='exact' has none"):

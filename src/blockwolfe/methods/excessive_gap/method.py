@@ -52,7 +52,6 @@ from blockwolfe.methods.every_part import check_parts
 from blockwolfe.methods.excessive_gap.smoothed import Gibbs, Smoothed
 from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.rounding import ROUNDING, UNITS
 from blockwolfe.problem.state import dual_value, weights_of, within_bounds
 
@@ -253,13 +252,7 @@ class ExcessiveGapEngine(DualEngine):
         self.mu, self.excess = trial.mu, trial.excess
         self.ledger.counts.steps += 1
 
-    # -- certificates, lambdas, checkpoints ----------------------------------------------------
-
-    def certify(self) -> Certificate:
-        """A full pass at the dual point; whoever runs the method pairs it with `primal_w`."""
-        certificate, _ = self._full_pass()
-        self.certificate_calls += self.n_blocks
-        return certificate
+    # -- lambdas, checkpoints ----------------------------------------------------
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin anew: what was smoothed at the lambda before has no excessive gap here."""

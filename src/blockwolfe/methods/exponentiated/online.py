@@ -21,7 +21,6 @@ from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.passes import Passes
 from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate
 
 __all__ = ["OnlineEG"]
 
@@ -135,12 +134,6 @@ class OnlineEngine(DualEngine):
         with uninterrupted():
             kind = (blocks.kind, str(oracle._numba_type_))
             passes.done = int(call(visit_gibbs, kind, *which, *of_blocks, *scratch, *arrays))
-
-    def certify(self) -> Certificate:
-        """A full pass at the current point."""
-        certificate, _ = self._full_pass()
-        self.certificate_calls += self.n_blocks
-        return certificate
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin anew: outputs whose weights are as good as zero could not come back."""
