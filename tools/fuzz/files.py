@@ -22,7 +22,7 @@ import numpy as np
 
 import blockwolfe as bw
 from blockwolfe.errors import BlockwolfeError
-from tools.fuzz.checks import ROUNDINGS, Checks
+from tools.fuzz.checks import Checks
 from tools.fuzz.common import note, require
 from tools.fuzz.crafting import craft, ran
 from tools.fuzz.damage import damage
@@ -231,8 +231,7 @@ def _use_checkpoint(genuine: Genuine, path: Path, is_crafted: bool, changed: str
 def _check_bracket(genuine: Genuine, certificate: Any, w: np.ndarray) -> None:
     judge, lam = genuine.checks.judge, genuine.lam
     true, best = judge.primal(w, lam), judge.optimum(lam)
-    size = max(abs(true), abs(certificate.primal), 1e-300)
-    slip = ROUNDINGS * (certificate.resolution + np.finfo(float).eps * size)
+    slip = genuine.checks.slip(certificate, w)
     require(certificate.primal >= true - slip, f"primal {certificate.primal!r}, P(w) {true!r}")
     if np.isfinite(certificate.dual):
         require(

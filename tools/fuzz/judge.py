@@ -66,6 +66,14 @@ class Judge:
         w = np.asarray(w, dtype=Real)
         return float(Real(lam) / 2 * (w @ w) + self.weight @ self.hinges(w))
 
+    def size_of_terms(self, w: np.ndarray) -> float:
+        """sum_i weight_i max_y (L_i(y) + <|w|, |psi_i(y)|>): what hinges are added up from."""
+        w = np.abs(np.asarray(w, dtype=Real))
+        terms = [
+            (b.loss + np.abs(psi) @ w).max() for b, psi in zip(self.blocks, self._psi, strict=True)
+        ]
+        return float(self.weight @ np.array(terms, dtype=Real))
+
     def dual(self, v: np.ndarray, ell: float, lam: float) -> float:
         """D of a dual point that is known by v and ell."""
         v, lam_ = np.asarray(v, dtype=Real), Real(lam)

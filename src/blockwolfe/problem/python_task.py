@@ -252,7 +252,7 @@ def _add(
     coefficient: float,
     out: np.ndarray,
 ) -> None:
-    out[part[:size]] += coefficient * delta[:size]
+    np.add.at(out, part[:size], coefficient * delta[:size])  # (a part may be listed twice)
 
 
 def _spread(

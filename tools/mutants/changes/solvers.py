@@ -33,9 +33,16 @@ MUTANTS = [
     ),
     Mutant(
         VISITS,
-        "n_met = meet(work.part, value, 0, n_parts, -1.0, look, n_met)",
-        "n_met = meet(work.part, value, 0, n_parts, 1.0, look, n_met)",
+        "part[n + 1], delta[n + 1] = work.part[s], -found",
+        "part[n + 1], delta[n + 1] = work.part[s], found",
         "steps go towards what should be avoided",
+        BY_HAND,
+    ),
+    Mutant(
+        VISITS,
+        "part[n], delta[n] = work.part[s], -1.0 if is_unit else -value[s]",
+        "part[n], delta[n] = work.part[s], 1.0 if is_unit else value[s]",
+        "entries beyond those of the true output have the wrong sign",
         BY_HAND,
     ),
     Mutant(

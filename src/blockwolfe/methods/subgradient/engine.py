@@ -10,7 +10,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.work import make_work
+from blockwolfe.dual.work import Direction, make_work
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.methods.passes import Passes
@@ -34,7 +34,10 @@ class VisitEngine(PrimalEngine):
         self.late = np.zeros(blocks.n_features if method.is_averaged else 0)
         work = make_work(blocks)
         work = work if blocks.is_coded else work._replace(part=work.code)
-        self._work = work._replace(theta=np.zeros(blocks.n_parts))
+        n_listed = len(work.part) + int(np.diff(blocks.truth.start).max())
+        slots = np.zeros(0, dtype=np.int32)  # (no means are kept, so nothing is found in them)
+        listed = Direction(np.zeros(n_listed, dtype=np.int32), slots, np.zeros(n_listed))
+        self._work = work._replace(theta=np.zeros(blocks.n_parts), direction=listed)
         pulls = self.n_blocks * blocks.weight
         self._counted = Counted(blocks.truth, pulls, blocks.parts_of, blocks.corner_size)
 

@@ -17,8 +17,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.directions import take_direction
-from blockwolfe.dual.work import Work, meet
+from blockwolfe.dual.work import Work
 from blockwolfe.tasks.base import Corners
 
 __all__ = ["Counted", "Pull", "Sums", "add_visits", "sum_of_totals"]
@@ -84,13 +83,29 @@ def _add_times(factor: float, w: np.ndarray, late: np.ndarray) -> None:
 
 
 @jit
-def _difference(truth: Corners, i: int, value: np.ndarray, n_parts: int, work: Work) -> int:
-    """The parts in which the true output and the one in `work` differ, as `work.direction`."""
-    look, begin = work.look, truth.start[i]
-    look.number[0] += 1
-    n_met = meet(truth.part, truth.value, begin, truth.start[i + 1] - begin, 1.0, look, 0)
-    n_met = meet(work.part, value, 0, n_parts, -1.0, look, n_met)
-    return take_direction(look, n_met, work.direction)
+def _difference(truth: Corners, i: int, value: np.ndarray, n_found: int, work: Work) -> int:
+    """The true output minus the one in `work`, as `work.direction`; how many entries it has.
+
+    Entry by entry: outputs are listed in one order, and most of two outputs is the same. What is
+    left may name a part twice, which sums do not mind.
+    """
+    part, delta, begin = work.direction.part, work.direction.delta, truth.start[i]
+    n_true, is_unit, n = truth.start[i + 1] - begin, value.shape[0] == 0, 0
+    n_both = min(n_true, n_found)
+    for s in range(np.uint64(n_both)):
+        found = 1.0 if is_unit else value[s]
+        mine, is_same = truth.value[begin + s], truth.part[begin + s] == work.part[s]
+        if not (is_same and mine == found):
+            part[n], delta[n] = truth.part[begin + s], mine
+            part[n + 1], delta[n + 1] = work.part[s], -found
+            n += 2
+    for s in range(n_both, n_true):
+        part[n], delta[n] = truth.part[begin + s], truth.value[begin + s]
+        n += 1
+    for s in range(n_both, n_found):
+        part[n], delta[n] = work.part[s], -1.0 if is_unit else -value[s]
+        n += 1
+    return n
 
 
 @register_jitable
