@@ -26,8 +26,9 @@ from rich.table import Table
 
 import blockwolfe as bw
 from blockwolfe.base.compiled import call, jit
-from blockwolfe.methods.base import Engine, Setup
+from blockwolfe.methods.base import Setup
 from blockwolfe.problem.workers import Workers
+from blockwolfe.running.engine import Engine
 
 LAM = 0.01
 console = Console()

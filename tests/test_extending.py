@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods import registry
+from blockwolfe.methods.registry import as_method
+from blockwolfe.rules import registry
 from blockwolfe.tasks import registry as task_registry
 from zoo import (
     COMBINATIONS,
@@ -157,7 +158,7 @@ def test_the_zoo_would_test_them():
     assert set(uncovered(COMBINATIONS)) >= {"descent"}
     words = {word for method in uncovered(COMBINATIONS) for word in method.split("+")}
     assert {"squared", "thrifty"} <= words
-    assert not registry.as_method("descent").has_dual
+    assert not as_method("descent").has_dual
 
 
 # -- a structure and a task ------------------------------------------------------------------------
@@ -227,7 +228,7 @@ def fitted(folder, own):
     X, Y = multiclass_data()
     models = {}
     for name in METHODS:
-        for how, method in {"name": name, "object": registry.as_method(name)}.items():
+        for how, method in {"name": name, "object": as_method(name)}.items():
             svm = bw.StructuredSVM(lam=LAM, tol=0.05, method=method, max_passes=100, random_state=0)
             if name == "descent":
                 with pytest.warns(bw.NotCertifiedWarning, match="primal only"):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.registry import as_method, known, words_of
+from blockwolfe.methods.registry import as_method
+from blockwolfe.rules.registry import known, words_of
 from tools.fuzz import cases, checks, common, kills, problems
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.cases import Case, Outcome

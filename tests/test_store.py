@@ -10,7 +10,7 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.estimators import known
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.rules.sampling import Sampling
 from blockwolfe.tasks.registry import known_tasks
 from zoo import PlainTask, chain_data, multiclass_data, token_dicts
 

@@ -10,8 +10,9 @@ import scipy.optimize
 import scipy.sparse as sp
 
 import blockwolfe as bw
-from blockwolfe.methods.registry import as_method, known, words_of
+from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.bounds import box_of
+from blockwolfe.rules.registry import known, words_of
 from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
 

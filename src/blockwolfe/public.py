@@ -19,33 +19,15 @@ from blockwolfe.estimators.model_file import load
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.auto import Auto
-from blockwolfe.methods.base import Engine, Method
+from blockwolfe.methods.base import Method
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.sampling import (
-    Cyclic,
-    GapSampling,
-    MaxGap,
-    Permutation,
-    Sampling,
-    Uniform,
-)
 from blockwolfe.methods.bcfw.settings import BCFW
-from blockwolfe.methods.bcfw.steps import (
-    FW,
-    Away,
-    BestOf,
-    BlendedPairwise,
-    Corrective,
-    Pairwise,
-    Step,
-)
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.excessive_gap.method import ExcessiveGap
 from blockwolfe.methods.exponentiated.online import OnlineEG
 from blockwolfe.methods.extragradient.method import Extragradient
 from blockwolfe.methods.frank_wolfe import FrankWolfe
 from blockwolfe.methods.primal import PrimalEngine
-from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.batch import Subgradient
 from blockwolfe.methods.subgradient.perceptron import Perceptron
 from blockwolfe.methods.subgradient.stochastic import StochasticSubgradient
@@ -53,7 +35,6 @@ from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
 from blockwolfe.path.result import Breakpoint, Path, load_path
 from blockwolfe.path.solve import solve_path
-from blockwolfe.problem.certificate import Certificate
 from blockwolfe.problem.check_task import TaskReport, check_task
 from blockwolfe.problem.problem import Problem, certify
 from blockwolfe.problem.state import State
@@ -74,12 +55,33 @@ from blockwolfe.report.displays.transitions import TransitionsDisplay
 from blockwolfe.report.displays.trees import TreeDisplay
 from blockwolfe.report.outputs.weights import largest_weights
 from blockwolfe.report.page.model import write_report
-from blockwolfe.results.result import Counts, Result
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
+from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
+from blockwolfe.rules.registry import register
+from blockwolfe.rules.sampling import (
+    Cyclic,
+    GapSampling,
+    MaxGap,
+    Permutation,
+    Sampling,
+    Uniform,
+)
+from blockwolfe.rules.steps import (
+    FW,
+    Away,
+    BestOf,
+    BlendedPairwise,
+    Corrective,
+    Pairwise,
+    Step,
+)
 from blockwolfe.running.checkpoint import Checkpoint
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.events import Event
-from blockwolfe.running.solve import solve
+from blockwolfe.solving.solve import solve
 
 __all__ = [
     "BCFW",

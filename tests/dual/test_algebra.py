@@ -7,19 +7,13 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.dual.directions import (
-    AWAY,
-    FORWARD,
-    PAIRWISE,
-    append_parts,
-    longest_step,
-    move_weights,
-)
+from blockwolfe.dual.directions import append_parts
 from blockwolfe.dual.growth import Means, no_means
 from blockwolfe.dual.line_search import Box, bounded_step, free_step
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
 from blockwolfe.dual.work import Lists
 from blockwolfe.methods.bcfw import targets
+from blockwolfe.rules.weights import AWAY, FORWARD, PAIRWISE, longest_step, move_weights
 from dense import enumerated_data
 from plain_tasks import Labels
 from zoo import chain_data, multiclass_data

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.methods.bcfw.gap_tree import draw_block, make_tree, renew_leaf
+from blockwolfe.rules.gap_tree import draw_block, make_tree, renew_leaf
 from plain_tasks import Labels
 from zoo import PROBLEMS, multiclass_data
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.registry import as_method, known
+from blockwolfe.methods.registry import as_method
+from blockwolfe.rules.registry import known
 from zoo import PROBLEMS, enumerated_optimum, enumerated_primal, tree_data
 
 LAM, TOL = 0.5, 0.02

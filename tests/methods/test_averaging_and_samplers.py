@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 import blockwolfe as bw
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.rules.sampling import Sampling
 from zoo import PROBLEMS
 
 

@@ -9,11 +9,12 @@ import pytest
 import at_work
 import blockwolfe as bw
 from at_work import corners_of, mean_of, parts_of
-from blockwolfe.dual.growth import CapTooSmallError, live_rows, roomier_stock, stock_bytes
+from blockwolfe.dual.growth import live_rows, roomier_stock, stock_bytes
 from blockwolfe.dual.stock import least_useful
 from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.bcfw.planes import Planes
 from blockwolfe.problem.state import rebuild_v
+from blockwolfe.running.engine import CapTooSmallError
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data
 

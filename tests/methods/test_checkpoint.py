@@ -21,8 +21,9 @@ from blockwolfe.methods.bcfw import engine as block_engine
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.methods.registry import as_method
 from blockwolfe.running import checkpoint
-from blockwolfe.running.checkpoint import Writer, identity_of, read_checkpoint
+from blockwolfe.running.checkpoint import Writer, read_checkpoint
 from blockwolfe.running.driver import Driver
+from blockwolfe.solving.setup import identity_of
 from plain_tasks import Labels
 from same_runs import assert_same, content
 from zoo import PROBLEMS, bounded, multiclass_data
@@ -274,7 +275,7 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     engine.certify()
     engine._chunk, left = 1, iter([True] * 4)
     engine.advance(len(problem), lambda: next(left, False))
-    identity = identity_of(problem.blocks, LAM, as_method(method))
+    identity = identity_of(problem.blocks, as_method(method))
     checkpoint = trial(tmp_path / "run.npz")
     Writer(checkpoint, identity).write({"has_begun": True}, engine)
     twin = engine_of(problem, method, LAM, seed=1)

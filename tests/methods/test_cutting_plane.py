@@ -269,6 +269,21 @@ def test_planes_of_stored_corners_may_be_split():
         assert again.counts.steps == engine.counts.steps
 
 
+def test_a_certificate_between_planes_of_stored_corners_is_not_given_twice():
+    """A pass may be left after its step, and certified: the planes that follow move the point."""
+    problem = PROBLEMS["chain-dense"]()
+    engine, n_moved = engine_of(problem, bw.CuttingPlane(), LAM), 0
+    for _ in range(6):
+        left = iter([True])
+        engine.advance(10**9, lambda left=left: next(left, False))
+        before = engine.certify()
+        engine.advance(10**9, lambda: True)
+        found, true = engine.certify(), bw.certify(problem, engine.state(), LAM)
+        np.testing.assert_allclose([found.primal, found.dual], [true.primal, true.dual], rtol=1e-12)
+        n_moved += found.dual != before.dual
+    assert n_moved > 0
+
+
 # -- bounds ----------------------------------------------------------------------------------------
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.methods.bcfw.engine import NO_BATCH
-from blockwolfe.methods.bcfw.rules import FROM_STOCK, Draws
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.methods.bcfw.rules import FROM_STOCK
+from blockwolfe.rules.sampling import Draws, Sampling
+from blockwolfe.running.engine import CapTooSmallError
 from dense import Dense, enumerated_data
 from zoo import chain_data
 

@@ -44,7 +44,7 @@ class ByHand:
         d = problem.n_features
         self.W, self.Y, self.E, self.k = np.zeros(d), np.zeros(d), 0.0, 0
         self.mean = [np.zeros(len(loss)) for loss in self.loss]
-        self.credit = 0.0
+        self.credit, self.n_shorter = 0.0, 0
 
     def within(self, w):
         length = np.linalg.norm(w)
@@ -96,16 +96,20 @@ class ByHand:
             fell = credit < self.credit - 1e-12
             longer = min(constants.LONGER, 1 + constants.GROWTH / (self.k + 1))
             self.eta *= constants.SHORTER if fell else longer
+            self.n_shorter += fell
         self.credit, self.k = credit, self.k + 1
 
 
-@pytest.mark.parametrize("radius", [None, 0.4])
+@pytest.mark.parametrize(
+    ("radius", "eta", "n_steps"), [(None, FIRST, 12), (0.4, FIRST, 12), (None, 4 * FIRST, 24)]
+)
 @pytest.mark.parametrize("geometry", ["euclidean", "entropy"])
-def test_steps_by_hand(geometry, radius):
+def test_steps_by_hand(geometry, radius, eta, n_steps):
+    """With a first step that is too long, eta grows until the credit falls, and is shorter then."""
     problem = PROBLEMS["multiclass-costs"]()
-    method = bw.Extragradient(geometry=geometry, radius=radius, eta=FIRST)
-    hand, engine = ByHand(problem, geometry, radius, FIRST), engine_of(problem, method, LAM)
-    for _ in range(12):
+    method = bw.Extragradient(geometry=geometry, radius=radius, eta=eta)
+    hand, engine = ByHand(problem, geometry, radius, eta), engine_of(problem, method, LAM)
+    for _ in range(n_steps):
         engine.advance(len(problem), lambda: True)
         hand.step()
         np.testing.assert_allclose(engine.w, hand.W / hand.E, rtol=0, atol=1e-10)
@@ -114,8 +118,9 @@ def test_steps_by_hand(geometry, radius):
         assert engine.saddle.eta == pytest.approx(hand.eta, rel=1e-12)
         v = hand.v(hand.mean)
         assert engine.dual() == pytest.approx(hand.ell(hand.mean) - v @ v / (2 * LAM), abs=1e-9)
-    assert len({round(engine.saddle.eta, 6), FIRST}) == 2
+    assert engine.saddle.eta != eta
     assert engine.saddle.n_begun == 1
+    assert (hand.n_shorter > 0) == (eta > FIRST)
 
 
 @pytest.mark.parametrize("method", BOTH)

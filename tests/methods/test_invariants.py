@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.rules.sampling import Sampling
 from zoo import METHODS, PROBLEMS, hinge_terms
 
 LAM = 0.1

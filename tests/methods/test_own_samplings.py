@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.bcfw.rules import Draws
-from blockwolfe.methods.bcfw.sampling import Sampling
+from blockwolfe.rules.sampling import Draws, Sampling
 from zoo import PROBLEMS
 
 LAM = 0.05

@@ -10,8 +10,9 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.methods.dual_engine import DualEngine
-from blockwolfe.problem.certificate_record import PrimalValue
-from blockwolfe.problem.pairing import beside, paired, primal_at
+from blockwolfe.problem.pairing import primal_at
+from blockwolfe.results.certificate import PrimalValue
+from blockwolfe.results.pairing import beside, paired
 from blockwolfe.running.pairing import HORIZON, Pairing
 from plain_tasks import Labels
 from same_runs import assert_same, content

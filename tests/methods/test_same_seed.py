@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.base import pace
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import batches
 from blockwolfe.methods.bcfw import engine as block_engine
-from blockwolfe.problem import evaluate, pace
+from blockwolfe.problem import evaluate
 from held_clock import HeldClock
 from plain_tasks import Labels
 from same_runs import assert_same, content

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.base import pace
 from blockwolfe.methods.bcfw import engine as block_engine
-from blockwolfe.problem import pace
-from blockwolfe.running import setup
 from blockwolfe.running.limits import Limits
+from blockwolfe.solving import setup
 from held_clock import Costly, HeldClock
 from zoo import PROBLEMS, PlainTask, chain_data, multiclass_data
 

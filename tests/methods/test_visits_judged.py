@@ -8,8 +8,8 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.problem.python_task import PythonScratch
+from blockwolfe.rules.sampling import Sampling
 from dense import Enumerated, enumerated_data
 
 LAM = 0.05

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 from plain_tasks import Labels
 
 NAN, INF = float("nan"), float("inf")

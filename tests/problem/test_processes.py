@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.base.pace import OutOfTimeError
 from blockwolfe.errors import WorkerWarning
-from blockwolfe.problem.pace import OutOfTimeError
 from blockwolfe.problem.processes import Processes, dumps
 from plain_tasks import Labels
 from zoo import multiclass_data

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.problem import certificate, rounding
-from blockwolfe.problem.certificate import Certificate, sweep
+from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import initial_state
+from blockwolfe.results.certificate import Certificate
 from plain_tasks import Labels
 
 LAM = 0.1
@@ -219,7 +220,7 @@ def test_what_an_oracle_lacks_in_one_visit_is_remembered(lack, is_caught):
 def test_a_gap_below_zero_is_rounding_or_a_fault():
     def faced(gap):
         made = Certificate(1.0 + gap, 1.0, gap, np.zeros(1), 1.0, True, 1e-15, 0.0)
-        return certificate.faced(made)
+        return faced(made)
 
     assert faced(1e-3).gap == 1e-3
     within, beyond = faced(-1e-13), faced(-1e-3)
@@ -230,7 +231,7 @@ def test_a_gap_below_zero_is_rounding_or_a_fault():
 
 def test_the_allowance_is_relative_to_the_terms():
     """The same problem in other units, features and losses alike, is judged alike."""
-    assert rounding.ROUNDING <= 1e-11
+    assert ROUNDING <= 1e-11
     problem = multiclass(0, 1.0, "columns")
     blocks, store = problem.blocks, initial_state(problem.blocks).store()
     w = np.random.default_rng(0).normal(size=problem.n_features)

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import blockwolfe as bw
-from blockwolfe.problem.certificate import Certificate
 from blockwolfe.report.outputs.examples import outputs_of, token_text
 from blockwolfe.report.outputs.weights import largest_weights
+from blockwolfe.results.certificate import Certificate
 from zoo import PlainTask, chain_data, multiclass_data, token_dicts
 
 

@@ -3,15 +3,16 @@
 import numpy as np
 
 import blockwolfe as bw
-from blockwolfe.methods.base import Engine, Method
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.results.result import Counts
+from blockwolfe.methods.base import Method
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
 from blockwolfe.results.status import Status
 from blockwolfe.running import checkpoint
 from blockwolfe.running.checkpoint import Writer
 from blockwolfe.running.driver import Driver
-from blockwolfe.running.goals import Solve
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.limits import Limits
+from blockwolfe.solving.goal import Solve
 from held_clock import HeldClock
 
 N = 4

@@ -8,10 +8,10 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
-from blockwolfe.methods.bcfw.sampling import Sampling
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.registry import as_method
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.rules.sampling import Sampling
 from blockwolfe.running import clock
 from dense import enumerated_data
 

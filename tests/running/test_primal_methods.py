@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.methods.base import Engine, Method
-from blockwolfe.problem.certificate import Certificate, primal_value, sweep
+from blockwolfe.methods.base import Method
+from blockwolfe.problem.certificate import primal_value, sweep
 from blockwolfe.problem.state import initial_state
-from blockwolfe.results.result import Counts
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
 from blockwolfe.results.summary import summary_rows
+from blockwolfe.running.engine import Engine
 from plain_tasks import Labels
 from zoo import multiclass_data
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 from blockwolfe.running.stalling import Mark
 from plain_tasks import Labels
 

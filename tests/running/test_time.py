@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.base import compiled
+from blockwolfe.base import compiled, pace
+from blockwolfe.base.pace import OutOfTimeError, Pace
 from blockwolfe.methods.bcfw import engine as block_engine
-from blockwolfe.problem import pace
 from blockwolfe.problem.certificate import sweep
-from blockwolfe.problem.pace import OutOfTimeError, Pace
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running import clock as run_clock
-from blockwolfe.running import setup
+from blockwolfe.solving import setup
 from held_clock import Costly, HeldClock
 from plain_tasks import Labels
 from zoo import PROBLEMS, multiclass_data

@@ -8,7 +8,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem import blocks
-from blockwolfe.running.checkpoint import identity_of
+from blockwolfe.solving.setup import identity_of
 from blockwolfe.tasks import Hamming, Masked
 from blockwolfe.tasks.registry import known_tasks, task_named
 from files_0_1_0 import make
@@ -163,7 +163,7 @@ def test_rare_features_are_part_of_the_problem():
 
 def test_bounds_that_a_task_asks_for_are_part_of_a_run():
     identities = [
-        identity_of(problem_of("Pose", {"min_square": least}).blocks, 0.1, as_method("bcfw"))
+        identity_of(problem_of("Pose", {"min_square": least}).blocks, as_method("bcfw"))
         for least in (1e-3, 0.1)
     ]
     assert [name for name in identities[0] if identities[0][name] != identities[1][name]] == [

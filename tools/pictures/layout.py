@@ -27,6 +27,12 @@ GROUPS = (
         "errors": "every exception, and the warning",
         "base": "compiled code, checks, files, ragged arrays, seeds",
     }),
+    Group("runs of any method", "#e0f7fa", "#00838f", {
+        "rules": "samplings, steps, weights of corners, names",
+        "results": "certificate, status, trace, result",
+        "running": "one driver with a goal: budgets, stalling, checkpoints",
+        "optimize": "the general form: any smooth function over a product of sets",
+    }, "Engine:  a point, advance, certify, state, counts"),
     Group("the model", "#e8f5e9", "#2e7d32", {
         "data": "datasets, file formats, vectorisers",
         "metrics": "how good predictions are, and scorers",
@@ -36,13 +42,12 @@ GROUPS = (
     }),
     Group("the optimiser", "#e8eaf6", "#3949ab", {
         "problem": "blocks, dual state, certificate",
-        "results": "status, trace, result",
         "dual": "the dual point and its algebra",
-        "methods": "what a method is, registry, bcfw/, Frank-Wolfe, auto",
+        "methods": "a file or folder for each family of methods",
     }, "Features · Oracles:  scores in, parts out"),
     Group("", "#e8eaf6", "#3949ab", {
-        "running": "one driver with a goal: budgets, stalling, checkpoints",
-    }, "Engine:  w, advance, certify, state, counts"),
+        "solving": "one lambda to a certified gap, early stopping",
+    }),
     Group("uses", "#fff3e0", "#e65100", {
         "estimators": "StructuredSVM, model files",
         "comparison": "methods side by side",

@@ -18,7 +18,7 @@ def methods(json: o.Json = False) -> int:
       blockwolfe methods
       blockwolfe train chain train.txt -o model.npz --method bcfw+gap+pairwise+cache
     """
-    from blockwolfe.methods.registry import known
+    from blockwolfe.rules.registry import known
 
     found = {name: _told(method) for name, method in sorted(known("method").items())}
     rows = [(name, told["summary"], told["ends_with"]) for name, told in found.items()]
@@ -35,7 +35,7 @@ def methods(json: o.Json = False) -> int:
 
 
 def _told(method: Any) -> dict[str, Any]:
-    from blockwolfe.methods.registry import words_of
+    from blockwolfe.rules.registry import words_of
 
     return {
         "summary": _first_line(method),

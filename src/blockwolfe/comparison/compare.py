@@ -20,8 +20,8 @@ from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow
 from blockwolfe.running.events import Event
 from blockwolfe.running.limits import Limits
-from blockwolfe.running.setup import check_problem, checked_held_out, checked_method
-from blockwolfe.running.solve import solve
+from blockwolfe.solving.setup import check_problem, checked_held_out, checked_method
+from blockwolfe.solving.solve import solve
 
 __all__ = ["compare"]
 

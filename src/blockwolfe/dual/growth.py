@@ -14,9 +14,9 @@ from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.dual.stock import Stock
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import ActiveSet, State
+from blockwolfe.running.engine import CapTooSmallError
 
 __all__ = [
-    "CapTooSmallError",
     "Means",
     "active_set",
     "entry_bytes",
@@ -35,10 +35,6 @@ _ROW_COLUMNS = ("weight", "loss", "height", "used_at", "begin", "size")
 ROW_BYTES = 8 * len(_ROW_COLUMNS)
 BLOCK_BYTES = 8 * 3  # start, n_rows, capacity
 FEW_ENTRIES = 1 << 12
-
-
-class CapTooSmallError(Exception):
-    """The active corners alone need more than the cache may hold."""
 
 
 def _is_tight(length: np.ndarray, capacity: np.ndarray) -> np.ndarray:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
-from blockwolfe.dual.growth import CapTooSmallError, Means
+from blockwolfe.dual.growth import Means
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import State
+from blockwolfe.running.engine import CapTooSmallError
 
 __all__ = ["NO_CAP", "shrink", "shrunk_state", "stored_truth"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from blockwolfe.base.schema import Misfit
 from blockwolfe.errors import InputError, ModelFileError
-from blockwolfe.methods import registry
 from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.rules import registry
 from blockwolfe.tasks import losses
 from blockwolfe.tasks.approximate.rough import ROUGH_ORACLES
 from blockwolfe.tasks.registry import known_tasks, task_named

@@ -25,7 +25,7 @@ from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
 from blockwolfe.running.events import checked_callbacks
-from blockwolfe.running.solve import solve
+from blockwolfe.solving.solve import solve
 from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel

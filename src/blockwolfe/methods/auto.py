@@ -20,13 +20,14 @@ import numpy as np
 
 from blockwolfe.base.checks import check_flag
 from blockwolfe.base.schema import Reader
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.engine import BlockEngine
-from blockwolfe.methods.bcfw.sampling import GapSampling
 from blockwolfe.methods.bcfw.settings import BCFW
-from blockwolfe.methods.bcfw.steps import FW, Pairwise
-from blockwolfe.methods.registry import register
+from blockwolfe.rules.registry import register
+from blockwolfe.rules.sampling import GapSampling
+from blockwolfe.rules.steps import FW, Pairwise
+from blockwolfe.running.engine import Engine
 
 __all__ = ["Auto"]
 

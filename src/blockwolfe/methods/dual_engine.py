@@ -14,11 +14,11 @@ from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
 from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
-from blockwolfe.problem.certificate import Certificate, Sweep, examine, prepare, sweep
-from blockwolfe.problem.certificate_record import PrimalValue
+from blockwolfe.problem.certificate import Sweep, examine, prepare, sweep
 from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import State, initial_state, weights_of
-from blockwolfe.results.result import Counts
+from blockwolfe.results.certificate import Certificate, PrimalValue
+from blockwolfe.results.counts import Counts
 
 __all__ = ["DualEngine"]
 

@@ -14,11 +14,12 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.walking import state_of_corners
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.full_passes import FullPassEngine
-from blockwolfe.methods.registry import register
 from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import State
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["BatchEngine", "FrankWolfe"]
 

@@ -9,7 +9,8 @@ import numpy as np
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.dual_engine import DualEngine
-from blockwolfe.problem.certificate import Certificate, Sweep
+from blockwolfe.problem.certificate import Sweep
+from blockwolfe.results.certificate import Certificate
 
 __all__ = ["FullPassEngine"]
 

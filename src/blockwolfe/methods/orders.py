@@ -8,8 +8,8 @@ from typing import ClassVar
 from blockwolfe.base.checks import check_integer, check_kind
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method
-from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
-from blockwolfe.methods.registry import known
+from blockwolfe.rules.registry import known
+from blockwolfe.rules.sampling import Permutation, Sampling
 
 __all__ = ["VisitMethod"]
 

@@ -13,19 +13,13 @@ import numpy as np
 
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
-from blockwolfe.methods.base import Engine, Method, Setup
-from blockwolfe.problem.certificate import (
-    Certificate,
-    Sweep,
-    listed,
-    prepare,
-    primal_of,
-    primal_value,
-    sweep,
-)
+from blockwolfe.methods.base import Method, Setup
+from blockwolfe.problem.certificate import Sweep, listed, prepare, primal_of, primal_value, sweep
 from blockwolfe.problem.state import Store, initial_state, rebuild_v, within_bounds
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
 from blockwolfe.results.restoring import record_of
-from blockwolfe.results.result import Counts
+from blockwolfe.running.engine import Engine
 from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["PrimalEngine"]

@@ -1,97 +1,19 @@
-"""Every method, step and sampling by its name.
-
-One table feeds strings such as "bcfw+gap+pairwise", model files, the command line, the
-documentation and the tests: a new choice is known everywhere once it is registered.
-"""
+"""Methods of the SVM from their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from blockwolfe.errors import OptionError, closest, unknown_option
-from blockwolfe.methods.base import Choice, Method
+from blockwolfe.errors import OptionError
+from blockwolfe.methods.base import Method
+from blockwolfe.rules.registry import from_words, names_of
 
-__all__ = ["as_method", "known", "known_classes", "method_names", "register", "words_of"]
-
-_REGISTERED: dict[str, dict[str, type[Any]]] = {"method": {}, "sampling": {}, "step": {}}
-_Registered = TypeVar("_Registered", bound=type[Any])
-
-
-def register(choice: _Registered) -> _Registered:
-    """Make a method, step or sampling known by its name; a decorator of its class.
-
-    >>> from dataclasses import dataclass
-    >>> import blockwolfe as bw
-    >>> @register
-    ... @dataclass(frozen=True)
-    ... class Backwards(bw.Sampling):
-    ...     name, words = "backwards", "blocks in reverse"
-    ...     def order(self, n_blocks, rng):
-    ...         return list(range(n_blocks))[::-1]
-    >>> bw.BCFW(sampling=Backwards()) == as_method("bcfw+backwards")
-    True
-    >>> _REGISTERED["sampling"].pop("backwards") is Backwards
-    True
-    """
-    is_choice = isinstance(choice, type) and issubclass(choice, Choice) and is_dataclass(choice)
-    if not is_choice or getattr(choice, "family", None) not in _REGISTERED:
-        raise OptionError(
-            f"register: {choice!r} is not a dataclass derived from Method, Step or Sampling."
-        )
-    name = getattr(choice, "name", None)
-    if not isinstance(name, str) or not name or "+" in name:
-        raise OptionError(
-            f"register: the name of {choice.__name__} is {name!r}; expected a word without '+', as "
-            'in name = "pairwise".'
-        )
-    table = _REGISTERED[choice.family]
-    before = table.get(name)
-    if before is not None and _place(before) != _place(choice):
-        raise OptionError(
-            f"register: the {choice.family} {name!r} is {before.__qualname__} already; give "
-            f"{choice.__name__} another name."
-        )
-    table[name] = choice
-    return choice
-
-
-def _place(choice: type[Any]) -> tuple[str, str]:
-    return choice.__module__, choice.__qualname__
-
-
-def known(family: str) -> dict[str, type[Any]]:
-    """The choices of a family by name, in the order in which they were registered."""
-    return dict(_REGISTERED[family])
-
-
-def known_classes() -> dict[str, type[Any]]:
-    """All choices by the name of their class, as model files have them."""
-    return {choice.__name__: choice for table in _REGISTERED.values() for choice in table.values()}
-
-
-# -- strings ---------------------------------------------------------------------------------------
-
-
-def words_of(method: type[Method]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The words that may follow a method's name, and the options that each sets."""
-    options = {option.name for option in fields(method)}  # type: ignore[arg-type]
-    for family, table in _REGISTERED.items():
-        for name, choice in table.items() if family in options else ():
-            if method.sees_gaps or not getattr(choice, "needs_gaps", False):
-                yield name, {family: choice()}
-    yield from method.switches.items()
+__all__ = ["as_method", "method_names"]
 
 
 def method_names() -> list[str]:
     """Every method, by the alphabet, and every method with one word after it."""
-    methods = dict(sorted(_REGISTERED["method"].items()))
-    combined = [f"{name}+{word}" for name, m in methods.items() for word, _ in words_of(m)]
-    return [*methods, *combined]
-
-
-_OWN = " If it is your own, import the module that registers it first."
+    return names_of("method")
 
 
 def as_method(method: Any) -> Method:
@@ -106,26 +28,5 @@ def as_method(method: Any) -> Method:
         raise OptionError(
             f"method={method!r} is neither a name nor a method object such as BCFW()."
         )
-    head, *words = method.split("+")
-    if head not in _REGISTERED["method"]:
-        raise unknown_option("method", method, method_names(), _OWN, _meant(method))
-    chosen: Any = _REGISTERED["method"][head]()
-    known_words = dict(words_of(type(chosen)))
-    for word in words:
-        if word not in known_words:
-            valid = [head, *(f"{head}+{w}" for w in known_words)]
-            raise unknown_option("method", method, valid, _OWN, _meant(method))
-        chosen = replace(chosen, **known_words[word])
-    found: Method = chosen
+    found: Method = from_words("method", method)
     return found
-
-
-def _meant(method: str) -> str:
-    """What was meant, word by word; empty where a word is like none."""
-    head, *words = method.split("+")
-    near = closest(head, _REGISTERED["method"])
-    if near is None:
-        return ""
-    valid = dict(words_of(_REGISTERED["method"][near]))
-    meant = [word if word in valid else closest(word, valid) for word in words]
-    return "+".join([near, *filter(None, meant)]) if all(meant) else ""

@@ -29,7 +29,7 @@ from blockwolfe.problem.workers import check_n_jobs
 from blockwolfe.running.events import checked_callbacks
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import ChoiceLine, shown
-from blockwolfe.running.setup import checked_held_out
+from blockwolfe.solving.setup import checked_held_out
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.reading.inputs import n_examples, positional, taken
 

@@ -17,7 +17,7 @@ from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.problem import Problem
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
-from blockwolfe.running.solve import solve
+from blockwolfe.solving.solve import solve
 
 __all__ = ["Fold", "FoldPlan", "check_fold_weights"]
 

@@ -12,7 +12,7 @@ from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.problem.state import State
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
-from blockwolfe.running.solve import solve
+from blockwolfe.solving.solve import solve
 
 __all__ = ["check_lams", "solve_grid", "warm_state"]
 

@@ -8,15 +8,16 @@ import numpy as np
 
 from blockwolfe.base.checks import check_flag, is_real
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Engine, Method, WalkingEngine
+from blockwolfe.methods.base import Method, WalkingEngine
 from blockwolfe.path.result import Path
 from blockwolfe.path.walk import Walk
 from blockwolfe.path.weights import Weights
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.problem import Problem, check_lam
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PathLine
-from blockwolfe.running.setup import Plan, check_problem, checked_method
+from blockwolfe.solving.setup import Plan, check_problem, checked_method
 
 __all__ = ["checked_ends", "solve_path"]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import Piece
+from blockwolfe.base.identity import Identity, identify
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.problem.identity import Identity, identify
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
 from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks

@@ -11,7 +11,6 @@ which is added to its hinge and (times weight_i) to its gap: primal and gap then
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,25 +18,23 @@ from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
+from blockwolfe.base.pace import Pace
 from blockwolfe.base.ragged import starts
+from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
-from blockwolfe.problem.certificate_record import Certificate, PrimalValue
 from blockwolfe.problem.doubts import check_losses
-from blockwolfe.problem.pace import Pace
-from blockwolfe.problem.rounding import ROUNDING, UNITS, magnitudes, resolution
+from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Span, Workers
+from blockwolfe.results.certificate import Certificate, PrimalValue, faced
 
 __all__ = [
-    "ROUNDING",
     "Answers",
-    "Certificate",
     "Listed",
     "Sweep",
     "broken_oracle",
     "examine",
-    "faced",
     "listed",
     "prepare",
     "primal_of",
@@ -404,16 +401,3 @@ def examine(
         value.slack,
     )
     return faced(certificate), v, found
-
-
-def faced(certificate: Certificate) -> Certificate:
-    """Against weak duality: below zero a gap is rounding, or else the proof of a wrong oracle.
-
-    (Of an oracle that claims nothing it is no news, and stays as it is.)
-    """
-    allowance = ROUNDING / UNITS * certificate.resolution
-    if not certificate.valid or certificate.gap >= 0.0:
-        return certificate
-    if certificate.gap < -allowance:
-        return certificate.as_estimate()
-    return replace(certificate, gap=0.0)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.pace import Pace
 from blockwolfe.base.ragged import starts
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.state import Store
 from blockwolfe.tasks.base import Corners
 

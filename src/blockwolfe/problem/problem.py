@@ -14,16 +14,13 @@ from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of
-from blockwolfe.problem.certificate import (
-    Certificate,
-    examine,
-    primal_value,
-    sweep,
-)
-from blockwolfe.problem.pairing import beside, primal_at
+from blockwolfe.problem.certificate import examine, primal_value, sweep
+from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import State, check_state, initial_state, weights_of
 from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.problem.workers import Workers, check_n_jobs
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.pairing import beside
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 

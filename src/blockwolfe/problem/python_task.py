@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.identity import Examples
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.errors import InputError, OracleError
-from blockwolfe.problem.identity import Examples
-from blockwolfe.problem.rounding import ROUNDING
 from blockwolfe.tasks.base import Codes, Corners, Features, Oracles, Task, TaskBlocks
 from blockwolfe.tasks.reading.vectors import called, sparse_features
 

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.identity import differences
 from blockwolfe.base.inner import inner
 from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.identity import differences
 from blockwolfe.problem.workers import Span, Workers, cut
 from blockwolfe.tasks.base import Corners
 

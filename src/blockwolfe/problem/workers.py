@@ -19,9 +19,9 @@ import numpy as np
 from joblib import cpu_count
 
 from blockwolfe.base.checks import is_integer
+from blockwolfe.base.pace import SLICE_SECONDS, Pace
 from blockwolfe.errors import OptionError, WorkerWarning
 from blockwolfe.problem.blocks import Blocks, SweepWork
-from blockwolfe.problem.pace import SLICE_SECONDS, Pace
 from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.trace import Trace, TraceRow
 
 __all__ = [

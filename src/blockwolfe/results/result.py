@@ -9,12 +9,12 @@ import numpy as np
 
 from blockwolfe.base.markup import table
 from blockwolfe.base.words import counted
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.state import State
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace
 
-__all__ = ["REMEDIES", "Counts", "Result"]
+__all__ = ["REMEDIES", "Result", "RunResult"]
 
 
 REMEDIES = {
@@ -28,51 +28,15 @@ REMEDIES = {
 }
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How much work was done; `effective_passes` counts oracle calls, certificates included.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResult:
+    """What every run tells: how good its point is, and how it was reached."""
 
-    >>> Counts(n_blocks=10, visits=30, oracle_calls=30, certificate_calls=20).effective_passes
-    5.0
-    """
-
-    n_blocks: int
-    visits: int = 0
-    steps: int = 0
-    drops: int = 0  # steps that emptied a corner of its weight
-    cache_hits: int = 0
-    oracle_calls: int = 0
-    certificate_calls: int = 0
-
-    @property
-    def effective_passes(self) -> float:
-        """Oracle calls, certificate passes included, per block."""
-        return (self.oracle_calls + self.certificate_calls) / self.n_blocks
-
-
-@dataclass(frozen=True)
-class Result:
-    """Weights, certificate, and how they were reached.
-
-    `w`, `state` and `certificate` belong together: with averaging they are those of the
-    weighted average, and `last_state` is the last iterate, from which a run can go on. A method
-    without a dual point has neither state, and its certificate has a primal alone.
-
-    >>> import blockwolfe as bw
-    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
-    >>> bw.solve(problem, lam=0.1, tol=1e-6).status.name
-    'CERTIFIED'
-    """
-
-    w: np.ndarray
     certificate: Certificate
     status: Status
     trace: Trace
-    state: State | None
-    last_state: State | None
     counts: Counts
     seconds: float
-    lam: float
     tol: float
     method: Any
     note: str = ""  # what an automatic method chose, and why
@@ -116,9 +80,31 @@ class Result:
         kind = f"{certificate.kind}; {relative}tol {self.tol:.4g}{share}"
         return f"{certificate.gap:.4g}   ({kind})"
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(RunResult):
+    """Weights, certificate, and how they were reached.
+
+    `w`, `state` and `certificate` belong together: with averaging they are those of the
+    weighted average, and `last_state` is the last iterate, from which a run can go on. A method
+    without a dual point has neither state, and its certificate has a primal alone.
+
+    >>> import blockwolfe as bw
+    >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
+    >>> bw.solve(problem, lam=0.1, tol=1e-6).status.name
+    'CERTIFIED'
+    """
+
+    w: np.ndarray
+    state: Any  # a `State`, or None
+    last_state: Any
+    lam: float
+
     def _repr_html_(self) -> str:
         """The summary, for notebooks."""
         return table([("lam", f"{self.lam:.6g}"), *self.rows()], caption="Result")
-
-    def __repr__(self) -> str:
-        return f"Result({self.status.name}, {self.certificate!r}, {self.seconds:.2f} s)"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from blockwolfe.methods.base import Engine
-from blockwolfe.problem.pace import OutOfTimeError
+from blockwolfe.base.pace import OutOfTimeError
 from blockwolfe.running.clock import Clock
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.goals import Goal
 from blockwolfe.running.limits import Limits
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import warnings
 from contextlib import AbstractContextManager
@@ -15,18 +14,16 @@ import numpy as np
 from blockwolfe.base.archive import Kind, read_archive, write_archive
 from blockwolfe.base.checks import is_real
 from blockwolfe.base.files import check_folder
+from blockwolfe.base.identity import differences
 from blockwolfe.base.schema import Reader, reading
 from blockwolfe.errors import InputError, ModelFileError, OptionError
-from blockwolfe.methods.base import Engine, Method
-from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.identity import differences
+from blockwolfe.running.engine import Engine
 
 __all__ = [
     "Checkpoint",
     "Saved",
     "Writer",
     "checked_checkpoint",
-    "identity_of",
     "read_checkpoint",
     "reading_checkpoint",
 ]
@@ -120,17 +117,6 @@ class Writer:
                 stacklevel=2,
             )
         self._written = time.monotonic()
-
-
-def identity_of(blocks: Blocks, lam: float | None, method: Method) -> dict[str, Any]:
-    """What must be the same for a run to go on."""
-    bounds = hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes()).hexdigest()
-    return {
-        "problem": blocks.fingerprint,
-        "lam": lam,
-        "bounds": bounds,
-        "method": repr(method),
-    }
 
 
 def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Saved | None:

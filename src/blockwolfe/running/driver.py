@@ -17,16 +17,16 @@ from typing import Any, Generic
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.pace import OutOfTimeError
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.methods.base import CapTooSmallError, Engine, Method
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.pace import OutOfTimeError
-from blockwolfe.problem.pairing import beside
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.pairing import beside
 from blockwolfe.results.restoring import are_same, certificate_of, record_of
 from blockwolfe.results.status import Status
 from blockwolfe.running.budget import Budget
 from blockwolfe.running.checkpoint import Saved, Writer
 from blockwolfe.running.clock import Clock
+from blockwolfe.running.engine import BaseMethod, CapTooSmallError, Engine
 from blockwolfe.running.events import Callback, wants_stop
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
@@ -52,7 +52,7 @@ class Driver(Generic[Outcome]):
         self,
         engine: Engine,
         goal: Goal[Outcome],
-        method: Method,
+        method: BaseMethod,
         limits: Limits,
         callbacks: tuple[Callback, ...] = (),
         writer: Writer | None = None,

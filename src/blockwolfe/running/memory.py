@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.state import State
+from blockwolfe.results.certificate import Certificate
 
 __all__ = ["Certified", "Memory"]
 
@@ -37,5 +37,5 @@ class Certified:
     """A certificate with the point that it is of."""
 
     certificate: Certificate
-    state: State | None
+    state: Any
     w: np.ndarray

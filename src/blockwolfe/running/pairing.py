@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.methods.base import Engine
-from blockwolfe.problem.certificate import Certificate
-from blockwolfe.problem.certificate_record import PrimalValue
-from blockwolfe.problem.pairing import paired
+from blockwolfe.results.certificate import Certificate, PrimalValue
+from blockwolfe.results.pairing import paired
 from blockwolfe.results.restoring import LEAST_RESOLUTION, ROUNDING, record_of
+from blockwolfe.running.engine import Engine
 
 __all__ = ["Pairing"]
 

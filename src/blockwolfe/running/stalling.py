@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 
 __all__ = ["Mark"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import blockwolfe as bw
-from blockwolfe.methods.registry import as_method, known, words_of
+from blockwolfe.methods.registry import as_method
+from blockwolfe.rules.registry import known, words_of
 from blockwolfe.tasks.base import oracles_of
 from tools.fuzz.drawing.numbers import one_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.mutants.mutant import Mutant
 
 FILE, STATE, BOUNDS = "problem/certificate.py", "problem/state.py", "problem/bounds.py"
-RECORD, ROUNDED = "problem/certificate_record.py", "problem/rounding.py"
+RECORD, ROUNDED = "results/certificate.py", "problem/rounding.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
 BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forward-none]"
@@ -122,7 +122,7 @@ MUTANTS = [
         "tests/running/test_endings.py::test_a_gap_below_what_rounding_lets_one_tell_certifies_nothing",
     ),
     Mutant(
-        FILE,
+        "results/certificate.py",
         "if certificate.gap < -allowance:",
         "if False:",
         "a primal below its dual passes for rounding",

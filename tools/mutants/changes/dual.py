@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools.mutants.mutant import Mutant
 
 DIRECTIONS, SEARCH, STOCK = "dual/directions.py", "dual/line_search.py", "dual/stock.py"
+WEIGHTS = "rules/weights.py"
 POINT, WORK, GROWTH = "dual/point.py", "dual/work.py", "dual/growth.py"
 SHRINK, WALKING = "dual/shrink.py", "dual/walking.py"
 DENSE = "tests/methods/test_dense.py"
@@ -20,21 +21,21 @@ UNIT = "tests/dual/test_algebra.py"
 
 MUTANTS = [
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "    if kind != FORWARD:\n        weight[away] = max(weight[away], 0.0)\n",
         "",
         "weights that fall just below zero make a point that is not feasible",
         UNIT,
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "            weight[away] = 0.0\n",
         "            pass\n",
         "a corner that is dropped keeps a weight as small as rounding",
         UNIT,
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "weight[row] = 1.0 if row == to else 0.0",
         "weight[row] = 1.0 if row == to else weight[row]",
         "a full step leaves weights of rounding behind",
@@ -42,28 +43,28 @@ MUTANTS = [
         survives="equivalent: a full step has multiplied the other weights by exactly zero",
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "shrink = 1.0 - gamma if kind == FORWARD else 1.0 + gamma",
         "shrink = 1.0 - gamma",
         "weights that no longer sum to one: a point that is not feasible",
         DENSE,
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "return alpha_away / (1.0 - alpha_away) if alpha_away < HEAVIEST else 0.0",
         "return alpha_away if alpha_away < HEAVIEST else 0.0",
         "away steps that end too early",
         DENSE,
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "HEAVIEST = 1.0 - 1e-4",
         "HEAVIEST = 2.0",
         "rounding noise times a million in a step away from the only corner",
         f"{UNIT} {DENSE}",
     ),
     Mutant(
-        DIRECTIONS,
+        WEIGHTS,
         "if kind == PAIRWISE:\n        return alpha_away\n",
         "if kind == PAIRWISE:\n        return 1.0\n",
         "negative weights: a dual above the optimum",

@@ -82,8 +82,7 @@ MUTANTS = [
         "        if credit < self.credit - noise:\n            return SHORTER\n",
         "",
         "steps grow past what converges",
-        f"{HALF_STEPS} {EXTRAGRADIENT}::test_any_first_step_will_do "
-        f"{EXTRAGRADIENT}::test_it_agrees_with_the_others",
+        HALF_STEPS,
     ),
     Mutant(
         HALVES,
@@ -211,7 +210,7 @@ MUTANTS = [
         "                self._forget_pass()\n",
         "",
         "a certificate of a point that has moved",
-        PLANES,
+        f"{PLANES}::test_a_certificate_between_planes_of_stored_corners_is_not_given_twice",
     ),
     Mutant(
         FULL,

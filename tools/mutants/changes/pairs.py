@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tools.mutants.mutant import Mutant
 
-PAIRING, RUN, DRIVER = "problem/pairing.py", "running/pairing.py", "running/driver.py"
+PAIRING, RUN, DRIVER = "results/pairing.py", "running/pairing.py", "running/driver.py"
+PRIMAL = "problem/pairing.py"
 SEARCH, SCORES, CHOICE = "path/search.py", "path/scores.py", "path/cv.py"
 PAIRS = "tests/methods/test_pairing.py"
 UNITS = "tests/problem/test_unit.py"
@@ -188,7 +189,7 @@ MUTANTS = [
         PAIRS,
     ),
     Mutant(
-        PAIRING,
+        PRIMAL,
         "found = sweep(blocks, store, w, work, scratch, workers=workers)",
         "found = sweep(blocks, __import__('blockwolfe').problem.state.initial_state(blocks).store(), "
         "w, work, scratch, workers=workers)",

@@ -15,7 +15,7 @@ CHECKPOINT, ENGINE, DUAL = (
     "methods/bcfw/engine.py",
     "methods/dual_engine.py",
 )
-BUDGET, STALLING, SETUP = "running/budget.py", "running/stalling.py", "running/setup.py"
+BUDGET, STALLING, SETUP = "running/budget.py", "running/stalling.py", "solving/setup.py"
 TIME, STALLED = "tests/running/test_time.py", "tests/running/test_stalling.py"
 STOPPING = "tests/methods/test_stopping.py::test_passes_of_auto"
 KEPT = "tests/methods/test_checkpoint.py"
@@ -44,8 +44,8 @@ MUTANTS = [
     ),
     Mutant(
         GOALS,
-        "            driver.certify()\n        watched = self._watched_w(driver)",
-        "            pass\n        watched = self._watched_w(driver)",
+        "            driver.certify()\n        driver.look_at_average()",
+        "            pass\n        driver.look_at_average()",
         "a run that ends without a certificate",
         f"{ENDINGS}::test_the_certificate_is_of_the_weights_that_are_returned",
     ),
@@ -169,7 +169,7 @@ MUTANTS = [
         TIME,
     ),
     Mutant(
-        CHECKPOINT,
+        SETUP,
         "hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes())",
         "hashlib.sha256(blocks.lower.tobytes())",
         "a run resumed under other upper bounds is certified by a state that is not its own",
@@ -288,14 +288,14 @@ MUTANTS = [
         "tests/methods/test_dense.py::test_the_average_is_that_of_all_iterates",
     ),
     Mutant(
-        "running/solve.py",
+        "solving/solve.py",
         '{"lam": lam, "point": point}',
         '{"point": point}',
         "a checkpoint of another lambda is taken",
         REFUSED,
     ),
     Mutant(
-        CHECKPOINT,
+        SETUP,
         '"method": repr(method),',
         "",
         "a checkpoint of another method is taken",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tools.mutants.mutant import Mutant
 
 TREE, ORDERS, LEDGER = (
-    "methods/bcfw/gap_tree.py",
-    "methods/bcfw/sampling.py",
+    "rules/gap_tree.py",
+    "rules/sampling.py",
     "methods/ledger.py",
 )
 PLANES, AUTO = "methods/bcfw/planes.py", "methods/auto.py"
@@ -120,14 +120,14 @@ MUTANTS = [
         "tests/methods/test_workers.py::test_a_batch_draws_blocks_as_often_as_their_gaps_say",
     ),
     Mutant(
-        "methods/bcfw/sampling.py",
+        "rules/sampling.py",
         "least = -1 if has_tree else 0",
         "least = -1",
         "a user's order with -1 reads beside the blocks",
         OWN,
     ),
     Mutant(
-        "methods/bcfw/sampling.py",
+        "rules/sampling.py",
         "block.max() >= n_blocks",
         "block.max() > n_blocks",
         "a user's order reads beyond the blocks",

@@ -7,7 +7,7 @@ from tools.mutants.mutant import Mutant
 TARGETS, STEPPING, STEPS = (
     "methods/bcfw/targets.py",
     "methods/bcfw/stepping.py",
-    "methods/bcfw/steps.py",
+    "rules/steps.py",
 )
 LOOP, ENGINE, CACHE_FILE = (
     "methods/bcfw/loop.py",

@@ -12,11 +12,9 @@ import numpy as np
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
-from blockwolfe.dual.growth import CapTooSmallError
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
-from blockwolfe.methods.bcfw.gap_tree import make_tree
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
 from blockwolfe.methods.bcfw.rules import (
@@ -25,13 +23,15 @@ from blockwolfe.methods.bcfw.rules import (
     FROM_ORACLE,
     FROM_STOCK,
     Batch,
-    Draws,
     Rule,
 )
-from blockwolfe.methods.bcfw.sampling import Permutation, checked_draws
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.dual_engine import DualEngine
-from blockwolfe.problem.certificate import Certificate, broken_oracle, sweep
+from blockwolfe.problem.certificate import broken_oracle, sweep
+from blockwolfe.results.certificate import Certificate
+from blockwolfe.rules.gap_tree import make_tree
+from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
+from blockwolfe.running.engine import CapTooSmallError
 
 if TYPE_CHECKING:
     from blockwolfe.methods.bcfw.settings import BCFW

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import drop_idle
 from blockwolfe.dual.work import Work
-from blockwolfe.methods.bcfw.gap_tree import draw_block, renew_leaf
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
@@ -42,7 +42,7 @@ from blockwolfe.methods.bcfw.rules import (
 from blockwolfe.methods.bcfw.stepping import take_step
 from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.methods.ledger import Notes
-from blockwolfe.problem.rounding import ROUNDING
+from blockwolfe.rules.gap_tree import draw_block, renew_leaf
 
 __all__ = ["visit_blocks"]
 

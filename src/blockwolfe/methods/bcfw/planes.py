@@ -7,7 +7,7 @@ from typing import Any
 from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.results.result import Counts
+from blockwolfe.results.counts import Counts
 
 __all__ = ["Planes"]
 

@@ -17,7 +17,6 @@ __all__ = [
     "LACKS_ROOM",
     "Batch",
     "Block",
-    "Draws",
     "Rule",
     "Target",
     "ranked",
@@ -53,13 +52,6 @@ class Rule(NamedTuple):
     is_unit: bool  # whether every value of an oracle's corner is one
     is_coded: bool  # whether the oracle's corners are codes to be unpacked into parts ...
     keeps_codes: bool  # ... and are stored as such
-
-
-class Draws(NamedTuple):
-    """Blocks to visit: given, or (-1) drawn from the gap estimates with a uniform number."""
-
-    block: np.ndarray
-    uniform: np.ndarray
 
 
 class Batch(NamedTuple):

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
 from blockwolfe.methods.bcfw.engine import BlockEngine
-from blockwolfe.methods.bcfw.sampling import Permutation, Sampling
-from blockwolfe.methods.bcfw.steps import FW, Step
-from blockwolfe.methods.registry import known, register
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.rules.registry import known, register
+from blockwolfe.rules.sampling import Permutation, Sampling
+from blockwolfe.rules.steps import FW, Step
+from blockwolfe.running.engine import Engine
 
 __all__ = ["BCFW"]
 

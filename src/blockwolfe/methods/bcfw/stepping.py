@@ -8,24 +8,14 @@ import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.directions import (
-    AWAY,
-    FORWARD,
-    HEAVIEST,
-    PAIRWISE,
-    append_parts,
-    longest_step,
-    meet_mean,
-    move_mean,
-    move_weights,
-    take_direction,
-)
+from blockwolfe.dual.directions import append_parts, meet_mean, move_mean, take_direction
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.stock import Stock
 from blockwolfe.dual.work import Lists, Look, meet
 from blockwolfe.methods.bcfw.rules import Block, Rule
-from blockwolfe.methods.bcfw.steps import LOCAL, Choices
+from blockwolfe.rules.steps import LOCAL, Choices
+from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step, move_weights
 
 __all__ = ["take_step"]
 

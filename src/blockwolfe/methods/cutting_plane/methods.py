@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.cutting_plane.n_slack import NSlackEngine
 from blockwolfe.methods.cutting_plane.one_slack import OneSlackEngine
-from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["BundleMethod", "CuttingPlane"]
 

@@ -19,11 +19,11 @@ from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.rules import FROM_STOCK, Batch
-from blockwolfe.methods.bcfw.sampling import Permutation
 from blockwolfe.methods.bcfw.settings import BCFW
-from blockwolfe.methods.bcfw.steps import Pairwise
 from blockwolfe.methods.full_passes import FullPassEngine
-from blockwolfe.results.result import Counts
+from blockwolfe.results.counts import Counts
+from blockwolfe.rules.sampling import Permutation
+from blockwolfe.rules.steps import Pairwise
 
 __all__ = ["NSlackEngine"]
 

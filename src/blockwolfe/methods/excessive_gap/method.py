@@ -45,15 +45,16 @@ import numpy as np
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.inner import inner
+from blockwolfe.base.rounding import ROUNDING, UNITS
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.every_part import check_parts
 from blockwolfe.methods.excessive_gap.smoothed import Gibbs, Smoothed
-from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.rounding import ROUNDING, UNITS
 from blockwolfe.problem.state import dual_value, weights_of, within_bounds
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["ExcessiveGap"]
 

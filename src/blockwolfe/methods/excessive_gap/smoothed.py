@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from blockwolfe.base.inner import inner
+from blockwolfe.base.pace import Pace
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.expectation import Expectations, MarginalWork, expectations, prepare
-from blockwolfe.problem.pace import Pace
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Workers
 

@@ -13,14 +13,15 @@ from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.ragged import starts
 from blockwolfe.base.schema import Reader
 from blockwolfe.base.seeds import plain_state, restore_state
-from blockwolfe.methods.base import Engine, Setup
+from blockwolfe.methods.base import Setup
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.every_part import check_parts
 from blockwolfe.methods.exponentiated.visits import Gibbs, GibbsWork, visit_gibbs
 from blockwolfe.methods.orders import VisitMethod
-from blockwolfe.methods.passes import Passes
-from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.rules.passes import Passes
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["OnlineEG"]
 

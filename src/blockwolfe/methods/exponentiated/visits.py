@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.dual.directions import lay_mean, move_mean
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.work import Work
-from blockwolfe.problem.rounding import ROUNDING
 
 __all__ = ["Gibbs", "GibbsWork", "visit_gibbs"]
 

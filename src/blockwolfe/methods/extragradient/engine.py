@@ -13,6 +13,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.inner import inner
+from blockwolfe.base.pace import Pace
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.growth import no_means
 from blockwolfe.dual.work import make_work
@@ -22,9 +23,9 @@ from blockwolfe.methods.extragradient.saddle import Saddle, WeightSide
 from blockwolfe.methods.extragradient.visits import Average, MeanWork, visit_saddle
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Certificate, faced, primal_of, sweep
-from blockwolfe.problem.pace import Pace
+from blockwolfe.problem.certificate import primal_of, sweep
 from blockwolfe.problem.state import dual_value, rebuild_v
+from blockwolfe.results.certificate import Certificate, faced
 
 __all__ = ["AverageEngine", "LeanEngine", "SaddleWork", "weight_side"]
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from blockwolfe.base.checks import check_flag, check_integer, check_positive
 from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.extragradient.engine import CALLS, AverageEngine, LeanEngine
-from blockwolfe.methods.registry import register
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["Extragradient"]
 

@@ -38,10 +38,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.inner import inner
+from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.extragradient.visits import LOSS, N_OVERFLOWS, VALUE, Sums
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.rounding import ROUNDING
 from blockwolfe.problem.state import Store, rebuild_v
 
 __all__ = ["Saddle", "WeightSide"]

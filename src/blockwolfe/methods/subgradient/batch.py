@@ -10,9 +10,10 @@ import numpy as np
 
 from blockwolfe.base.checks import check_flag
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.methods.base import Engine, Method, Setup
+from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
-from blockwolfe.methods.registry import register
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["Subgradient"]
 

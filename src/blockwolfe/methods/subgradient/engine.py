@@ -12,11 +12,11 @@ from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.work import Direction, make_work
 from blockwolfe.methods.base import Method, Setup
-from blockwolfe.methods.bcfw.sampling import Sampling
-from blockwolfe.methods.passes import Passes
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.subgradient.visits import Counted, Pull, Sums, add_visits
 from blockwolfe.problem.certificate import broken_oracle
+from blockwolfe.rules.passes import Passes
+from blockwolfe.rules.sampling import Sampling
 
 __all__ = ["VisitEngine"]
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from blockwolfe.base.checks import check_flag
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Engine, Setup
+from blockwolfe.methods.base import Setup
 from blockwolfe.methods.orders import VisitMethod
-from blockwolfe.methods.registry import register
 from blockwolfe.methods.subgradient.engine import VisitEngine
 from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.rules.registry import register
+from blockwolfe.running.engine import Engine
 
 __all__ = ["Perceptron"]
 

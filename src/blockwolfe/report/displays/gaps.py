@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.errors import OptionError
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 
 __all__ = ["BlockGapsDisplay"]
 

@@ -7,7 +7,7 @@ import math
 from blockwolfe.base.markup import Html, element, joined, number
 from blockwolfe.base.nonzero import is_nonzero
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.problem.certificate import Certificate
+from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.result import Result
 
 __all__ = ["certificate_text", "run_facts"]

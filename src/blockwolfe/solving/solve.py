@@ -6,14 +6,14 @@ from typing import Any
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.errors import OptionError, unknown_option
-from blockwolfe.methods.base import Engine
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
-from blockwolfe.running.early_stopping import Watch
-from blockwolfe.running.goals import Solve
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PassLine
-from blockwolfe.running.setup import Plan, check_problem, checked_held_out, checked_method
+from blockwolfe.solving.early_stopping import Watch
+from blockwolfe.solving.goal import Solve
+from blockwolfe.solving.setup import Plan, check_problem, checked_held_out, checked_method
 
 __all__ = ["solve"]
 

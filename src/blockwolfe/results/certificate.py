@@ -1,4 +1,4 @@
-"""What a certificate says: the record, and its words. How it is made: `certificate`."""
+"""What a certificate says: the record, and its words. How it is made: `problem.certificate`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from blockwolfe.base.markup import table
+from blockwolfe.base.rounding import ROUNDING, UNITS
 
-__all__ = ["Certificate", "PrimalValue"]
+__all__ = ["Certificate", "PrimalValue", "faced"]
 
 # A gap that is a larger share of the primal says little.
 LOOSE = 0.5
@@ -187,3 +188,16 @@ class PrimalValue:
     def valid(self) -> bool:
         """Whether the number is a bound."""
         return bool(np.isfinite(self.primal) and (self.exact or not np.isnan(self.slack)))
+
+
+def faced(certificate: Certificate) -> Certificate:
+    """Against weak duality: below zero a gap is rounding, or else the proof of a wrong oracle.
+
+    (Of an oracle that claims nothing it is no news, and stays as it is.)
+    """
+    allowance = ROUNDING / UNITS * certificate.resolution
+    if not certificate.valid or certificate.gap >= 0.0:
+        return certificate
+    if certificate.gap < -allowance:
+        return certificate.as_estimate()
+    return replace(certificate, gap=0.0)

@@ -14,9 +14,8 @@ from numba import njit, typeof, types
 
 from blockwolfe.base.checks import check_flag, check_integer, check_share
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.dual.directions import AWAY, FORWARD, PAIRWISE
-from blockwolfe.methods.base import Choice
-from blockwolfe.methods.registry import register
+from blockwolfe.rules.registry import Choice, register
+from blockwolfe.rules.weights import AWAY, FORWARD, PAIRWISE
 
 __all__ = [
     "AWAY",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.digest import digest_of
+from blockwolfe.base.identity import Identity
 from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, ModelFileError, OptionError
-from blockwolfe.methods.base import Engine, Method, Setup, WalkingEngine
+from blockwolfe.methods.base import Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.evaluate import HeldOut, probe_oracle
-from blockwolfe.problem.identity import Identity
 from blockwolfe.problem.problem import FEWER, Problem
 from blockwolfe.problem.state import State, check_state
 from blockwolfe.problem.workers import Workers, check_n_jobs
@@ -24,12 +26,12 @@ from blockwolfe.running.checkpoint import (
     Saved,
     Writer,
     checked_checkpoint,
-    identity_of,
     read_checkpoint,
     reading_checkpoint,
 )
 from blockwolfe.running.clock import Clock
 from blockwolfe.running.driver import Driver
+from blockwolfe.running.engine import Engine
 from blockwolfe.running.events import Callback, checked_callbacks
 from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
@@ -37,7 +39,7 @@ from blockwolfe.running.progress import PassLine, PathLine, shown
 from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.registry import known_tasks, task_named
 
-__all__ = ["Plan", "check_problem", "checked_held_out", "checked_method"]
+__all__ = ["Plan", "check_problem", "checked_held_out", "checked_method", "identity_of"]
 
 
 def check_problem(problem: Any) -> None:
@@ -85,6 +87,16 @@ def _check_known(identity: Identity) -> None:
             f"{identity.explained()}. Leave out of the task's __getstate__ what its methods do "
             "without, or give no checkpoint."
         )
+
+
+def identity_of(blocks: Blocks, method: Method) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    bounds = hashlib.sha256(blocks.lower.tobytes() + blocks.upper.tobytes()).hexdigest()
+    return {
+        "problem": blocks.fingerprint,
+        "bounds": bounds,
+        "method": repr(method),
+    }
 
 
 @dataclass(frozen=True)
@@ -145,7 +157,7 @@ class Plan:
         and the method.
         """
         clock = Clock()
-        identity = identity_of(self.problem.blocks, None, self.method) | identity | self._begun()
+        identity = identity_of(self.problem.blocks, self.method) | identity | self._begun()
         saved = read_checkpoint(self.keeping, identity)
         if saved is not None and saved.has_begun:
             identity = saved.identity  # (with its seed, where none is asked for)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Choice
-from blockwolfe.methods.bcfw.rules import Draws
-from blockwolfe.methods.registry import register
+from blockwolfe.rules.registry import Choice, register
 
 __all__ = [
     "Adaptive",
     "Cyclic",
+    "Draws",
     "GapSampling",
     "MaxGap",
     "Permutation",
@@ -23,6 +22,13 @@ __all__ = [
     "Uniform",
     "checked_draws",
 ]
+
+
+class Draws(NamedTuple):
+    """Blocks to visit: given, or (-1) drawn from the gap estimates with a uniform number."""
+
+    block: np.ndarray
+    uniform: np.ndarray
 
 
 class Sampling(Choice):

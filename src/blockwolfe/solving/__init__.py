@@ -1,0 +1,1 @@
+"""`solve`: a structured SVM at one lambda, to a certified gap."""
