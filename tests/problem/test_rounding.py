@@ -218,12 +218,12 @@ def test_what_an_oracle_lacks_in_one_visit_is_remembered(lack, is_caught):
 
 
 def test_a_gap_below_zero_is_rounding_or_a_fault():
-    def faced(gap):
+    def judged(gap):
         made = Certificate(1.0 + gap, 1.0, gap, np.zeros(1), 1.0, True, 1e-15, 0.0)
         return faced(made)
 
-    assert faced(1e-3).gap == 1e-3
-    within, beyond = faced(-1e-13), faced(-1e-3)
+    assert judged(1e-3).gap == 1e-3
+    within, beyond = judged(-1e-13), judged(-1e-3)
     assert (within.gap, within.valid) == (0.0, True)
     assert (beyond.gap, beyond.exact, beyond.valid) == (-1e-3, False, False)
     assert "the primal is below the dual" in repr(beyond)
