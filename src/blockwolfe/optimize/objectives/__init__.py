@@ -1,0 +1,1 @@
+"""Smooth convex functions, and the same at a point that moves."""

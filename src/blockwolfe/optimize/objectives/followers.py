@@ -1,0 +1,46 @@
+"""An objective at a point that moves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.optimize.directions import Direction
+from blockwolfe.optimize.objectives.lines import Line
+
+__all__ = ["Follower"]
+
+
+class Follower(ABC):
+    """An objective at a point x that moves, with what it maintains of it.
+
+    `x` is the follower's own array. Who writes to it (to put it back into its set, say) calls
+    `rebuild` afterwards.
+    """
+
+    x: np.ndarray
+
+    @abstractmethod
+    def value(self) -> float:
+        """f(x)."""
+
+    @abstractmethod
+    def gradient(self, block: slice) -> np.ndarray:
+        """The gradient at x in the coordinates of a block; a slice with both ends.
+
+        It may be a view of what is maintained: good until the next move, and not to be written to.
+        """
+
+    @abstractmethod
+    def along(self, direction: Direction) -> Line:
+        """F on the line through x along d; good until the next move."""
+
+    @abstractmethod
+    def move(self, line: Any, gamma: float) -> None:
+        """X += gamma d, for a line of this follower at this x."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """What is maintained, anew from x: rounding errors of many moves add up."""

@@ -1,0 +1,100 @@
+"""f(x) = scale/2 |A x - b|^2, by its residual r = A x - b.
+
+gradient        scale A^T r
+along d         slope scale <r, A d>, curvature scale |A d|^2
+a move          r += gamma A d
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.checks import check_positive
+from blockwolfe.optimize.directions import Direction
+from blockwolfe.optimize.objectives.base import Objective
+from blockwolfe.optimize.objectives.followers import Follower
+from blockwolfe.optimize.objectives.lines import QuadraticLine
+from blockwolfe.optimize.objectives.matrices import columns_of
+from blockwolfe.optimize.objectives.reading import read_matrix, read_point, read_vector
+
+__all__ = ["LeastSquares"]
+
+
+class LeastSquares(Objective):
+    """scale/2 |A x - b|^2.
+
+    Parameters
+    ----------
+    A : dense or scipy.sparse matrix, one column per coordinate of x
+        Not copied where it is Fortran-ordered float64, or CSC: do not write to it afterwards.
+    b : one entry per row of A
+    scale : a factor > 0; ``1 / len(b)`` makes this the data term of scikit-learn's `Lasso`
+
+    Examples
+    --------
+    >>> f = LeastSquares([[1.0, 0.0], [0.0, 2.0]], [1.0, 2.0])
+    >>> f.value([0.0, 0.0]), f.gradient([0.0, 0.0])
+    (2.5, array([-1., -4.]))
+    """
+
+    def __init__(self, A: Any, b: Any, scale: float = 1.0) -> None:
+        self.scale = check_positive("scale", scale, hint=", as 1 or 1 / len(b)")
+        self.A = read_matrix("A", A)
+        n_rows, self.size = self.A.shape
+        self.b = read_vector("b", b, n_rows, of="one entry per row of A").copy()
+
+    def value(self, x: np.ndarray) -> float:
+        """f(x)."""
+        return self.follow(x).value()
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The gradient at x."""
+        return self.follow(x).gradient(slice(0, self.A.shape[1]))
+
+    def block_gradient(self, x: np.ndarray, block: slice) -> np.ndarray:
+        """The gradient at x in the coordinates of a block."""
+        return self.follow(x).gradient(block)
+
+    def follow(self, x: np.ndarray) -> LeastSquaresFollower:
+        """The objective at a point that begins at x."""
+        return LeastSquaresFollower(self, read_point(x, self.size).copy())
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.A.shape
+        return f"LeastSquares({n_rows} x {n_columns}, scale={self.scale:g})"
+
+
+class LeastSquaresFollower(Follower):
+    """It maintains the residual."""
+
+    def __init__(self, objective: LeastSquares, x: np.ndarray) -> None:
+        self.x, self._b, self._scale = x, objective.b, objective.scale
+        self._matrix = columns_of(objective.A)
+        self.rebuild()
+
+    def value(self) -> float:
+        """f(x)."""
+        return 0.5 * self._scale * float(np.dot(self.residual, self.residual))
+
+    def gradient(self, block: slice) -> np.ndarray:
+        """The gradient at x in the coordinates of a block."""
+        found = self._matrix.adjoint(self.residual, block)
+        found *= self._scale
+        return found
+
+    def along(self, direction: Direction) -> QuadraticLine:
+        """F on the line through x along d."""
+        image = self._matrix.image(direction)
+        slope = self._scale * image.dot(self.residual)
+        return QuadraticLine(direction, slope, self._scale * image.sqnorm(), self.value, image)
+
+    def move(self, line: QuadraticLine, gamma: float) -> None:
+        """X += gamma d."""
+        line.direction.add_to(self.x, gamma)
+        line.image.add_to(self.residual, gamma)
+
+    def rebuild(self) -> None:
+        """The residual, anew from x."""
+        self.residual = self._matrix.times(self.x) - self._b
