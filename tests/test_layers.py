@@ -74,6 +74,18 @@ def test_imports_go_left(path):
         assert RANK[layer] <= RANK[own], f"{path.name} ({own}) imports from {layer}, to its right"
 
 
+# What the general form is built from; every other layer knows of SVMs.
+GENERAL = {"errors", "base", "rules", "results", "running", "optimize"}
+
+
+@pytest.mark.parametrize("layer", sorted(GENERAL))
+def test_the_general_form_knows_nothing_of_the_svm(layer):
+    sources = [path for path in SOURCES if layer_of(path) == layer]
+    found = {imported for path in sources for imported in imported_layers(path)}
+    assert sources
+    assert found <= GENERAL
+
+
 def module_of(path):
     """The dotted name of a file; a folder's is that of its `__init__`."""
     parts = ("blockwolfe", *path.relative_to(ROOT).with_suffix("").parts)

@@ -1,6 +1,6 @@
 """Every public name; `import blockwolfe` finds them here when one is first asked for."""
 
-from blockwolfe import datasets, metrics, structures, tasks
+from blockwolfe import datasets, metrics, optimize, structures, tasks
 from blockwolfe.comparison.compare import compare
 from blockwolfe.comparison.result import Comparison
 from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
@@ -163,6 +163,7 @@ __all__ = [
     "load",
     "load_path",
     "metrics",
+    "optimize",
     "register",
     "solve",
     "solve_grid",

@@ -26,7 +26,7 @@ from blockwolfe.base.checks import check_positive, is_real
 from blockwolfe.errors import OptionError
 from blockwolfe.optimize.objectives.lines import Line
 
-__all__ = ["Adaptive", "ExactSearch", "Predefined", "ShortStep", "StepSize"]
+__all__ = ["Adaptive", "ExactSearch", "Predefined", "ShortStep", "StepSize", "allows"]
 
 _EPS = float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
@@ -138,7 +138,7 @@ class Adaptive(StepSize):
         most, is_sure = _GIVEN_UP * max(L, _whole(line, gamma_max)), True
         while min(most, _LARGEST) >= L:
             gamma = _bounded_step(line.slope, L * line.sqnorm, gamma_max)
-            holds, by_values = _allows(line, gamma, L * line.sqnorm)
+            holds, by_values = allows(line, gamma, L * line.sqnorm)
             is_sure = is_sure and by_values
             if holds:
                 if is_sure:
@@ -163,7 +163,7 @@ def _whole(line: Line, gamma_max: float) -> float:
     return -line.slope / (gamma_max * line.sqnorm)
 
 
-def _allows(line: Line, gamma: float, bend: float) -> tuple[bool, bool]:
+def allows(line: Line, gamma: float, bend: float) -> tuple[bool, bool]:
     """Whether (a) holds with L |d|^2 = `bend`; and whether values could tell."""
     if line.curvature is not None:
         return line.curvature <= bend * (1.0 + 4.0 * _EPS), True

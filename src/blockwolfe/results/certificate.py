@@ -145,6 +145,11 @@ class Certificate:
             return "not known"
         return f"between {self.dual:.8g} (dual) and {self.primal:.8g} (primal)"
 
+    @property
+    def _lam_row(self) -> list[tuple[str, str]]:
+        """Lambda, where there is one: problems of the general form have none, and say 0."""
+        return [("lam", f"{self.lam:.6g}")] if self.lam else []
+
     def _repr_html_(self) -> str:
         """The numbers, for notebooks."""
         gap = "not known" if self.is_primal_only else f"{self.gap:.4g}"
@@ -155,17 +160,18 @@ class Certificate:
             *relative,
             ("primal", f"{self.primal:.8g}"),
             *dual,
-            ("lam", f"{self.lam:.6g}"),
+            *self._lam_row,
             ("blocks", f"{len(self.block_gaps):,}"),
         ]
         return table(rows, caption="Certificate")
 
     def __repr__(self) -> str:
+        lam = f", lam={self.lam:.4g}" if self._lam_row else ""
         if self.is_primal_only:
-            return f"Certificate({self.kind}, primal={self.primal:.8g}, lam={self.lam:.4g})"
+            return f"Certificate({self.kind}, primal={self.primal:.8g}{lam})"
         return (
             f"Certificate(gap={self.gap:.4g} ({self.kind}), primal={self.primal:.8g}, "
-            f"dual={self.dual:.8g}, lam={self.lam:.4g})"
+            f"dual={self.dual:.8g}{lam})"
         )
 
 

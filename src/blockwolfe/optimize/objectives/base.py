@@ -12,6 +12,7 @@ choose gamma, and calls `move(line, gamma)`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Objective(ABC):
     (2.0, array([0., 0.]))
     """
 
+    is_quadratic: ClassVar[bool] = False  # whether followers have `factors`, and lines a curvature
     size: int | None = None  # None: any
 
     @abstractmethod

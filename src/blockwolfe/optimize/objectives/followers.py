@@ -41,6 +41,15 @@ class Follower(ABC):
     def move(self, line: Any, gamma: float) -> None:
         """X += gamma d, for a line of this follower at this x."""
 
+    def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:
+        """Of quadratics: the first vector of d times the second of e is <d, H e>."""
+        raise NotImplementedError
+
+    def size_of_terms(self) -> float:
+        """The size of the terms that entries of the gradient are sums of, before they cancel."""
+        whole = self.gradient(slice(0, len(self.x)))
+        return float(np.abs(whole).max(initial=0.0))
+
     @abstractmethod
     def rebuild(self) -> None:
         """What is maintained, anew from x: rounding errors of many moves add up."""

@@ -7,7 +7,7 @@ a move          r += gamma A d
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class LeastSquares(Objective):
     >>> f.value([0.0, 0.0]), f.gradient([0.0, 0.0])
     (2.5, array([-1., -4.]))
     """
+
+    is_quadratic: ClassVar[bool] = True
 
     def __init__(self, A: Any, b: Any, scale: float = 1.0) -> None:
         self.scale = check_positive("scale", scale, hint=", as 1 or 1 / len(b)")
@@ -94,6 +96,18 @@ class LeastSquaresFollower(Follower):
         """X += gamma d."""
         line.direction.add_to(self.x, gamma)
         line.image.add_to(self.residual, gamma)
+
+    def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:
+        """A d twice, once with the scale."""
+        image = np.zeros(len(self._b))
+        self._matrix.image(direction).add_to(image)
+        return self._scale * image, image
+
+    def size_of_terms(self) -> float:
+        """Columns times what the residual is the difference of (Cauchy and Schwarz)."""
+        longest = self._matrix.longest_column
+        sizes = longest * float(np.abs(self.x).sum()) + float(np.linalg.norm(self._b))
+        return self._scale * longest * sizes
 
     def rebuild(self) -> None:
         """The residual, anew from x."""

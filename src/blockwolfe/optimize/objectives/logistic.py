@@ -112,6 +112,12 @@ class LogisticFollower(Follower):
         line.image.add_to(self.margins, gamma)
         self._renew(line.image.index)
 
+    def size_of_terms(self) -> float:
+        """Columns times p, whose own error is at most a quarter of that of the margins."""
+        longest = self._matrix.longest_column
+        of_margins = longest * float(np.abs(self.x).sum())
+        return self._scale * longest * (float(np.sqrt(len(self._b))) + 0.25 * of_margins)
+
     def rebuild(self) -> None:
         """Margins and p, anew from x."""
         self.margins = self._b * self._matrix.times(self.x)

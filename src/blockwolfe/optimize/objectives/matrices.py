@@ -7,6 +7,7 @@ columns of the block cost; the other columns are not touched.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ class Matrix(ABC):
     @abstractmethod
     def image(self, direction: Direction) -> Direction:
         """A d, as a change of A x."""
+
+    @property
+    @abstractmethod
+    def longest_column(self) -> float:
+        """The largest Euclidean norm of a column."""
 
     @abstractmethod
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
@@ -71,6 +77,11 @@ class DenseColumns(Matrix):
             moved = value @ self._rows[index]
         return Direction(slice(0, self.shape[0]), moved)
 
+    @cached_property
+    def longest_column(self) -> float:
+        """The largest Euclidean norm of a column."""
+        return float(np.sqrt(np.einsum("ij,ij->i", self._rows, self._rows).max(initial=0.0)))
+
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""
         return self._rows[block] @ r
@@ -105,6 +116,12 @@ class SparseColumns(Matrix):
         rows, moved = np.empty(n_entries, dtype=np.int64), np.empty(n_entries)
         n = _gather_columns(*self._arrays, index, value, self._sums, self._is_met, rows, moved)
         return Direction(rows[:n], moved[:n])
+
+    @cached_property
+    def longest_column(self) -> float:
+        """The largest Euclidean norm of a column."""
+        squares = self._matrix.multiply(self._matrix).sum(axis=0)
+        return float(np.sqrt(np.asarray(squares).max(initial=0.0)))
 
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""

@@ -7,7 +7,7 @@ a move          Q x += gamma Q d
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Quadratic(Objective):
     ...
     blockwolfe.errors.InputError: Q is not positive semidefinite: it has an eigenvalue <= -1...
     """
+
+    is_quadratic: ClassVar[bool] = True
 
     def __init__(self, Q: Any, c: Any = None) -> None:
         Q = read_matrix("Q", Q)
@@ -141,6 +143,18 @@ class QuadraticFollower(Follower):
         """X += gamma d."""
         line.direction.add_to(self.x, gamma)
         line.image.add_to(self.product, gamma)
+
+    def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:
+        """D and Q d."""
+        own, image = np.zeros(len(self.x)), np.zeros(len(self.x))
+        direction.add_to(own)
+        self._matrix.image(direction).add_to(image)
+        return own, image
+
+    def size_of_terms(self) -> float:
+        """Of Q x and c."""
+        linear = 0.0 if self._c is None else float(np.abs(self._c).max(initial=0.0))
+        return self._matrix.longest_column * float(np.abs(self.x).sum()) + linear
 
     def rebuild(self) -> None:
         """Q x, anew from x."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class SquaredNorm(Objective):
     >>> SquaredNorm().value([3.0, 4.0]), SquaredNorm([1.0, 1.0]).gradient([1.0, 3.0])
     (12.5, array([0., 2.]))
     """
+
+    is_quadratic: ClassVar[bool] = True
 
     def __init__(self, center: Any = None) -> None:
         self.center = None if center is None else read_vector("center", center).copy()
@@ -80,6 +82,17 @@ class SquaredNormFollower(Follower):
     def move(self, line: QuadraticLine, gamma: float) -> None:
         """X += gamma d."""
         line.direction.add_to(self.x, gamma)
+
+    def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:
+        """d, twice."""
+        own = np.zeros(len(self.x))
+        direction.add_to(own)
+        return own, own
+
+    def size_of_terms(self) -> float:
+        """Of x and the centre."""
+        far = 0.0 if self._center is None else float(np.abs(self._center).max(initial=0.0))
+        return float(np.abs(self.x).max(initial=0.0)) + far
 
     def rebuild(self) -> None:
         """Nothing is maintained."""

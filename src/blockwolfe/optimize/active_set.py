@@ -1,0 +1,185 @@
+"""The active set of a block: atoms whose weighted mean is the block's point.
+
+Scores of all atoms at one gradient take one product: dense atoms are rows of a matrix, sparse ones
+lie end to end. How steps move the weights is the same as for the corners of an SVM
+(`rules.weights`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.optimize.atoms import Atom
+from blockwolfe.rules.weights import move_weights
+
+__all__ = ["ActiveSet"]
+
+# A file's weights add up to one but for this.
+ROUNDING = 1e-9
+
+
+class ActiveSet:
+    """Distinct atoms with weights > 0 that add up to one.
+
+    >>> active = ActiveSet(3, [Atom.unit(3, 0), Atom.unit(3, 2)], [0.25, 0.75])
+    >>> active.mean()
+    array([0.25, 0.  , 0.75])
+    >>> active.scores(np.array([4.0, 0.0, 2.0]))
+    array([4., 2.])
+    """
+
+    def __init__(self, size: int, atoms: Iterable[Atom], weights: Any) -> None:
+        self.size, self.atoms = size, list(atoms)
+        self.weights = np.array(weights, dtype=np.float64)
+        self._rows = {atom.key: row for row, atom in enumerate(self.atoms)}
+        self._stack: _Stack | None = None  # made when scores are asked for
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    def find(self, atom: Atom) -> int:
+        """The row of an equal atom, or -1."""
+        return self._rows.get(atom.key, -1)
+
+    def add(self, atom: Atom) -> int:
+        """The row of an atom, of weight zero if it is new."""
+        row = self.find(atom)
+        if row >= 0:
+            return row
+        self._rows[atom.key] = row = len(self.atoms)
+        self.atoms.append(atom)
+        self.weights = np.append(self.weights, 0.0)
+        if self._stack is not None:
+            self._stack.append(atom)
+        return row
+
+    def scores(self, gradient: np.ndarray) -> np.ndarray:
+        """<gradient, atom> of every atom."""
+        if self._stack is None:
+            self._stack = _Stack(self.size, self.atoms)
+        return self._stack.scores(gradient)
+
+    def move(self, kind: int, to: int, away: int, gamma: float, is_drop: bool) -> None:
+        """The weights after a step; atoms that have none left are gone."""
+        rows = (0, len(self.weights))
+        move_weights.py_func(self.weights, rows, kind, to, away, gamma, is_drop)
+        self.drop_idle()
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """Other weights for the same atoms; those without are gone."""
+        self.weights = np.asarray(weights, dtype=np.float64) / float(np.sum(weights))
+        self.drop_idle()
+
+    def drop_idle(self) -> None:
+        """Forget atoms of weight zero."""
+        if self.weights.all():
+            return
+        kept = np.flatnonzero(self.weights > 0.0)
+        self.atoms = [self.atoms[row] for row in kept]
+        self._rows = {atom.key: row for row, atom in enumerate(self.atoms)}
+        self.weights, self._stack = self.weights[kept], None
+
+    def mean(self) -> np.ndarray:
+        """The point, from nothing but atoms and weights; these are made to add up to one."""
+        self.weights /= self.weights.sum()
+        x = np.zeros(self.size)
+        for atom, weight in zip(self.atoms, self.weights, strict=True):
+            atom.add_to(x, float(weight))
+        return x
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """Atoms end to end: how many entries each has (-1: all of them), and which."""
+        n_listed = [-1 if atom.index is None else len(atom.index) for atom in self.atoms]
+        index = [atom.index for atom in self.atoms if atom.index is not None]
+        return {
+            "weights": self.weights,
+            "n_listed": np.array(n_listed, dtype=np.int64),
+            "index": np.concatenate([np.zeros(0, dtype=np.int64), *index]),
+            "value": np.concatenate([np.zeros(0), *(atom.value for atom in self.atoms)]),
+        }
+
+    @classmethod
+    def restored(cls, size: int, saved: dict[str, Any]) -> ActiveSet:
+        """From a file, which anybody may have written."""
+        read = Reader(saved, "active_set")
+        weights = read.array("weights", np.float64, (None,), least=0.0, most=1.0 + ROUNDING)
+        listed = read.array("n_listed", np.int64, (len(weights),), least=-1, most=size)
+        lengths = np.where(listed < 0, size, listed)
+        value = read.array("value", np.float64, (int(lengths.sum()),))
+        n_index = int(listed[listed > 0].sum())
+        index = read.array("index", np.int64, (n_index,), least=0, most=max(size - 1, 0))
+        if not len(weights) or abs(float(weights.sum()) - 1.0) > ROUNDING:
+            raise Misfit("the weights of an active set do not add up to one.")
+        atoms, at, begin = [], 0, 0
+        for n, length in zip(listed.tolist(), lengths.tolist(), strict=True):
+            entries = value[at : at + length]
+            if n < 0:
+                atoms.append(Atom.full(entries))
+            else:
+                atoms.append(Atom.sparse(size, index[begin : begin + n], entries))
+                begin += n
+            at += length
+        found = cls(size, atoms, weights)
+        if len(found._rows) < len(atoms):
+            raise Misfit("an active set has an atom twice.")
+        return found
+
+
+class _Stack:
+    """Atoms in the form in which all their scores are one product."""
+
+    def __init__(self, size: int, atoms: list[Atom]) -> None:
+        self.size, self.n_atoms = size, 0
+        self._is_dense = np.zeros(0, dtype=bool)
+        self._rows = np.zeros((0, size))  # of dense atoms
+        self._n_rows = 0
+        self._index, self._value = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._owner = np.zeros(0, dtype=np.int64)  # of every listed entry: its sparse atom
+        self._n_entries = self._n_sparse = 0
+        for atom in atoms:
+            self.append(atom)
+
+    def append(self, atom: Atom) -> None:
+        """One more, after all others; room is doubled when it is used up."""
+        self._is_dense = np.append(self._is_dense, atom.index is None)
+        self.n_atoms += 1
+        if atom.index is None:
+            self._rows = _roomier(self._rows, self._n_rows + 1)
+            self._rows[self._n_rows] = atom.value
+            self._n_rows += 1
+            return
+        end = self._n_entries + len(atom.index)
+        self._index, self._value = _roomier(self._index, end), _roomier(self._value, end)
+        self._owner = _roomier(self._owner, end)
+        self._index[self._n_entries : end], self._value[self._n_entries : end] = (
+            atom.index,
+            atom.value,
+        )
+        self._owner[self._n_entries : end] = self._n_sparse
+        self._n_entries, self._n_sparse = end, self._n_sparse + 1
+
+    def scores(self, gradient: np.ndarray) -> np.ndarray:
+        n = self._n_entries
+        products = gradient[self._index[:n]] * self._value[:n]
+        sparse = np.bincount(self._owner[:n], products, minlength=self._n_sparse)
+        if not self._n_rows:
+            return np.asarray(sparse, dtype=np.float64)
+        found = np.empty(self.n_atoms)
+        found[~self._is_dense] = sparse[: self._n_sparse]
+        found[self._is_dense] = self._rows[: self._n_rows] @ gradient
+        return found
+
+
+def _roomier(array: np.ndarray, n: int) -> np.ndarray:
+    """The array with room for n entries along its first axis."""
+    if n <= len(array):
+        return array
+    more = np.zeros((max(2 * len(array), n), *array.shape[1:]), dtype=array.dtype)
+    more[: len(array)] = array
+    return more

@@ -1,0 +1,164 @@
+"""A method of the general form at work: a point that moves, passes of visits, certificates.
+
+    g_i(x) = max over s in M_i of <-grad_i f(x), s - x_i>,        sum_i g_i(x) >= f(x) - f*
+
+A certificate asks all oracles at one x, after x and all that moves with it were computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.rounding import ROUNDING, UNITS
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.seeds import plain_state, restore_state
+from blockwolfe.errors import OracleError
+from blockwolfe.optimize.active_set import ActiveSet
+from blockwolfe.optimize.atoms import Atom
+from blockwolfe.optimize.space import Place, Setup
+from blockwolfe.results.certificate import Certificate, faced
+from blockwolfe.results.counts import Counts
+from blockwolfe.rules.passes import GapPasses
+from blockwolfe.rules.sampling import Cyclic, Sampling
+from blockwolfe.running.engine import Engine
+
+__all__ = ["OptimizeEngine"]
+
+COUNTED = ("visits", "steps", "drops", "oracle_calls", "certificate_calls")
+
+
+class OptimizeEngine(Engine):
+    """What all methods have in common: a follower, passes of visits, certificates."""
+
+    lam = 0.0  # (there is none)
+
+    def __init__(self, method: Any, setup: Setup, sampling: Sampling | None = None) -> None:
+        self.method, self.space, self.rng = method, setup.space, setup.rng
+        self.objective, self.n_blocks = setup.objective, len(setup.space)
+        self.follower = setup.objective.follow(self._first_point(setup))
+        self.passes = GapPasses(self.n_blocks, sampling or Cyclic(), setup.rng)
+        self._counted = dict.fromkeys(COUNTED, 0)
+        self._total_gap = np.inf
+        # What the oracle of the only block said at this very x, by a certificate.
+        self._known: tuple[np.ndarray, Atom] | None = None
+
+    def _first_point(self, setup: Setup) -> np.ndarray:
+        return setup.point()
+
+    # -- the work ------------------------------------------------------------------------------
+
+    def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
+        """Visit the blocks that the sampling rule asks for."""
+        self.passes.run(max_visits, may_go_on, self._visit_until)
+
+    def _visit_until(self, until: int) -> None:
+        passes = self.passes
+        while passes.done < until:
+            self._visit(self.space.places[passes.next_block()])
+
+    def _visit(self, place: Place) -> None:
+        """One visit; whatever it changes, it changes inside one `_made`."""
+        raise NotImplementedError
+
+    def _made(self, change: Callable[[], None], **counted: int) -> None:
+        """A visit is made: all of it, or (at Ctrl-C) nothing."""
+        with uninterrupted():
+            change()
+            self._known = None
+            self.count(visits=1, **counted)
+            self.passes.done += 1
+
+    def count(self, **counted: int) -> None:
+        """Add to the counts."""
+        for name, n in counted.items():
+            self._counted[name] += n
+
+    # -- certificates --------------------------------------------------------------------------
+
+    def certify(self) -> Certificate:
+        """All oracles at the present x, which is computed anew from what it is a mean of."""
+        with uninterrupted():
+            self._rebuild()
+        follower, gaps, terms = self.follower, np.zeros(self.n_blocks), 0.0
+        known: tuple[np.ndarray, Atom] | None = None
+        for place in self.space.places:
+            gradient, x = self._gradient(place), follower.x[place.at]
+            atom = place.minimize(gradient)
+            gaps[place.number] = float(gradient @ x) - atom.dot(gradient)
+            terms += float(np.abs(x).sum() + np.abs(atom.value).sum())
+            known = (gradient, atom)
+        value, total = float(follower.value()), float(gaps.sum())
+        noise = UNITS * (abs(value) + follower.size_of_terms() * terms)
+        found = faced(
+            Certificate(value, value - total, total, gaps, self.lam, True, noise, slack=0.0)
+        )
+        with uninterrupted():
+            self._known = known if self.n_blocks == 1 else None
+            self._total_gap = total
+            self.passes.gap[:] = np.maximum(gaps, 0.0)
+            self.count(certificate_calls=self.n_blocks)
+        return found
+
+    def _rebuild(self) -> None:
+        """X and what moves with it, against rounding errors that add up."""
+        self.follower.rebuild()
+
+    def _gradient(self, place: Place) -> np.ndarray:
+        gradient = self.follower.gradient(place.at)
+        if not np.isfinite(gradient).all():
+            raise OracleError(
+                f"the gradient of {type(self.objective).__name__} in block {place.number} is not "
+                "finite: the numbers overflow, or the objective is not defined there. Scale the "
+                "problem, or run check_objective."
+            )
+        return gradient
+
+    # -- what it knows -------------------------------------------------------------------------
+
+    @property
+    def w(self) -> np.ndarray:
+        """The point."""
+        return self.follower.x
+
+    @property
+    def counts(self) -> Counts:
+        """How much work was done."""
+        return Counts(n_blocks=self.n_blocks, **self._counted)
+
+    @property
+    def gap_estimate(self) -> float:
+        """Sum of the block gaps as last seen."""
+        return float(self.passes.gap.sum())
+
+    def active_sets(self) -> list[ActiveSet] | None:
+        """The atoms that the blocks are means of; None where the method keeps none."""
+        return None
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """Everything that a checkpoint must hold."""
+        return self.passes.to_save() | {
+            "x": self.follower.x,
+            "counted": dict(self._counted),
+            "rng": plain_state(self.rng),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        read = Reader(saved)
+        x = read.array("x", np.float64, (self.space.size,))
+        distance = self.space.domain.distance(x)
+        if distance > ROUNDING**0.5 * (1.0 + float(np.abs(x).max(initial=0.0))):
+            raise Misfit(f"x is outside of the domain, by {distance:.3g}.")
+        counted = read.inside("counted")
+        self._counted = {name: counted.integer(name) for name in COUNTED}
+        self.passes.restore(saved)
+        restore_state(self.rng, read.given("rng"))
+        self.follower.x[:] = x
+        self.follower.rebuild()
+        self._known = None

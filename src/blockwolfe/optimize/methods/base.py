@@ -1,0 +1,95 @@
+"""What a method of the general form is: options, and an engine that puts them to work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from blockwolfe.base.checks import check_kind
+from blockwolfe.errors import OptionError
+from blockwolfe.optimize.engine import OptimizeEngine
+from blockwolfe.optimize.objectives.base import Objective
+from blockwolfe.optimize.space import Setup, Space
+from blockwolfe.optimize.step_sizes import Adaptive, ExactSearch, Predefined, ShortStep, StepSize
+from blockwolfe.rules.registry import from_words, known
+from blockwolfe.running.engine import BaseMethod
+
+__all__ = ["STEP_SIZES", "Optimizer", "StepMethod", "as_optimizer", "check_choice"]
+
+# Words that set a step-size rule, as in "fw+predefined".
+STEP_SIZES: dict[str, dict[str, Any]] = {
+    "predefined": {"step_size": Predefined()},
+    "exact": {"step_size": ExactSearch()},
+    "adaptive": {"step_size": Adaptive()},
+}
+
+
+class Optimizer(BaseMethod, ABC):
+    """Base of the methods: options, and how to put them to work.
+
+    >>> from blockwolfe.optimize.methods import FrankWolfe
+    >>> isinstance(FrankWolfe(), Optimizer), FrankWolfe().name
+    (True, 'fw')
+    """
+
+    family: ClassVar[str] = "optimizer"
+    is_split: ClassVar[bool] = False  # whether the blocks of a product are visited one by one
+
+    def check(self, objective: Objective, space: Space) -> None:
+        """Refuse, before any work, what the method cannot do."""
+        return
+
+    @abstractmethod
+    def start(self, setup: Setup) -> OptimizeEngine:
+        """The method at work."""
+
+
+class StepMethod(Optimizer):
+    """A method with steps along lines, whose length a step-size rule decides."""
+
+    step_size: StepSize | None = None
+
+    def rule_for(self, objective: Objective) -> StepSize:
+        """As asked for; else exact steps where they have a closed form, and adaptive ones."""
+        if self.step_size is not None:
+            return self.step_size
+        return ExactSearch() if objective.is_quadratic else Adaptive()
+
+    @property
+    def is_monotone(self) -> bool:
+        """Unless the length of steps is decided without looking at f."""
+        return not isinstance(self.step_size, (Predefined, ShortStep))
+
+    @property
+    def _search_words(self) -> str:
+        if self.step_size is None:
+            return ""
+        return f", {type(self.step_size).__name__.lower()} step size"
+
+    def _check_step_size(self) -> None:
+        if self.step_size is not None:
+            valid = ["ExactSearch()", "Adaptive()", "Predefined()", "ShortStep(L)", "None"]
+            check_kind("step_size", self.step_size, StepSize, valid)
+
+
+def check_choice(name: str, value: Any, kind: type) -> None:
+    """Refuse what is no rule of a family."""
+    check_kind(name, value, kind, [f"{choice.__name__}()" for choice in known(name).values()])
+
+
+def as_optimizer(method: Any) -> Optimizer:
+    """A method from its name, or itself; the name of a step alone is that of plain Frank-Wolfe.
+
+    >>> as_optimizer("away").step, as_optimizer("bcfw+gap").sampling.name
+    (Away(), 'gap')
+    """
+    if isinstance(method, Optimizer):
+        return method
+    if not isinstance(method, str):
+        raise OptionError(
+            f"method={method!r} is neither a name nor a method object such as "
+            "optimize.FrankWolfe()."
+        )
+    is_step = method.split("+")[0] in known("step")
+    found: Optimizer = from_words("optimizer", f"fw+{method}" if is_step else method)
+    return found

@@ -1,0 +1,50 @@
+"""Directions between atoms and points of one block, and moves along them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from blockwolfe.optimize.atoms import Atom
+from blockwolfe.optimize.directions import Direction
+from blockwolfe.optimize.objectives.lines import Line
+
+__all__ = ["Move", "difference"]
+
+
+class Move(NamedTuple):
+    """A way to go: towards `atom`, or away from row `away` of the active set, or both."""
+
+    kind: int  # FORWARD, PAIRWISE or AWAY
+    atom: Atom | None
+    away: int
+    slope: float  # how fast f falls at first
+    longest: float
+    line: Line
+
+
+def difference(to: Atom | np.ndarray, origin: Atom | np.ndarray, at: slice) -> Direction:
+    """To - origin, in the coordinates `at` of x; sparse where both ends are.
+
+    >>> difference(Atom.unit(3, 2), Atom.unit(3, 0), slice(10, 13))
+    Direction(index=array([10, 12]), value=array([-1.,  1.]))
+    """
+    if isinstance(to, np.ndarray):
+        value = to.copy()
+        _add(value, origin, -1.0)
+        return Direction(at, value).thinned()
+    if isinstance(origin, np.ndarray) or origin.index is None or to.index is None:
+        value = to.dense()
+        _add(value, origin, -1.0)
+        return Direction(at, value).thinned()
+    index, place = np.unique(np.concatenate([to.index, origin.index]), return_inverse=True)
+    value = np.bincount(place, np.concatenate([to.value, -origin.value]), minlength=len(index))
+    return Direction(index + at.start, np.asarray(value, dtype=np.float64))
+
+
+def _add(value: np.ndarray, other: Atom | np.ndarray, scale: float) -> None:
+    if isinstance(other, np.ndarray):
+        value += scale * other
+    else:
+        other.add_to(value, scale)

@@ -1,0 +1,57 @@
+"""What `minimize` returns, and what its callbacks see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blockwolfe.base.markup import table
+from blockwolfe.optimize.active_set import ActiveSet
+from blockwolfe.results.result import RunResult
+from blockwolfe.results.trace import TraceRow
+
+__all__ = ["OptimizeEvent", "OptimizeResult"]
+
+
+@dataclass(frozen=True)
+class OptimizeEvent:
+    """One pass has ended: its trace row and a copy of x at that moment, read-only.
+
+    A callback is any function of an event; it returns True to stop the run.
+    """
+
+    row: TraceRow
+    x: np.ndarray
+    tol: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OptimizeResult(RunResult):
+    """A point, its certificate, and how it was reached.
+
+    `certificate.primal` is f(x), `certificate.dual` a lower bound on the minimum, `certificate.gap`
+    their difference and `certificate.block_gaps` what each block has of it. `blocks` are the
+    entries of x in the sets of a product. `active_sets` hold the atoms of which each block is a
+    mean (None where the method keeps none); `minimize(..., start=result)` goes on from there.
+
+    >>> from blockwolfe import optimize
+    >>> result = optimize.minimize(optimize.SquaredNorm(), optimize.Simplex(4))
+    >>> result.x
+    array([0.25, 0.25, 0.25, 0.25])
+    >>> result.value, result.status.name
+    (0.125, 'CERTIFIED')
+    """
+
+    x: np.ndarray
+    blocks: list[np.ndarray]
+    active_sets: list[ActiveSet] | None
+
+    @property
+    def value(self) -> float:
+        """f(x)."""
+        return self.certificate.primal
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return table(self.rows(), caption="Result")

@@ -1,0 +1,224 @@
+"""Frank-Wolfe at work: one block at a time, by the gradient of that block alone.
+
+A visit asks the oracle of a block, which tells its gap, chooses a direction by the step rule, and
+moves along it. One block that is the whole domain is the plain method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.errors import OracleError
+from blockwolfe.optimize.active_set import ActiveSet
+from blockwolfe.optimize.atoms import Atom
+from blockwolfe.optimize.engine import OptimizeEngine
+from blockwolfe.optimize.moves import Move, difference
+from blockwolfe.optimize.space import Place, Setup
+from blockwolfe.rules.sampling import Sampling
+from blockwolfe.rules.steps import LOCAL, Choices
+from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step
+
+__all__ = ["VisitingEngine"]
+
+
+class VisitingEngine(OptimizeEngine):
+    """Steps towards atoms of the oracle, and between those of active sets."""
+
+    def __init__(self, method: Any, setup: Setup, sampling: Sampling | None = None) -> None:
+        self._active = setup.active_sets() if method.step.needs_corners else None
+        super().__init__(method, setup, sampling)
+        self.step, self.step_size = method.step, method.rule_for(setup.objective)
+        self.memory = np.zeros((self.n_blocks, self.step_size.n_memory))
+
+    def _first_point(self, setup: Setup) -> np.ndarray:
+        if self._active is None:
+            return setup.point()
+        return np.concatenate([active.mean() for active in self._active])
+
+    def active_sets(self) -> list[ActiveSet] | None:
+        """With steps that need them."""
+        return self._active
+
+    # -- a visit -------------------------------------------------------------------------------
+
+    def _answer(self, place: Place) -> tuple[np.ndarray, Atom]:
+        """Gradient and the oracle's atom there."""
+        if self._known is not None:
+            return self._known
+        gradient = self._gradient(place)
+        return gradient, place.minimize(gradient)
+
+    def _visit(self, place: Place) -> None:
+        i = place.number
+        gradient, atom = self._answer(place)
+        score, lowest = float(gradient @ self.follower.x[place.at]), atom.dot(gradient)
+        forward = score - lowest
+        move = self._choose(place, gradient, atom, score, forward)
+        gamma = self._length(move, i)
+
+        def change() -> None:
+            if gamma > 0.0:
+                self._take(place, move, gamma)
+            self._note(place, forward)
+
+        self._made(change, oracle_calls=1, steps=int(gamma > 0.0))
+        most, share = self.step.corrections
+        for _ in range(most):
+            if not self._correct(place, share * forward):
+                return
+
+    def _note(self, place: Place, forward: float) -> None:
+        """What the visit has told of the gap."""
+        self.passes.note(place.number, max(forward, 0.0))
+
+    def _length(self, move: Move | None, i: int) -> float:
+        if move is None or not move.slope > 0.0:
+            return 0.0
+        n_visits = self._counted["visits"]
+        chosen = self.step_size.choose(
+            move.line, move.longest, n_visits, self.n_blocks, self.memory[i]
+        )
+        return float(min(max(chosen, 0.0), move.longest))
+
+    def _choose(
+        self, place: Place, gradient: np.ndarray, atom: Atom, score: float, forward: float
+    ) -> Move | None:
+        """The move that the step rule asks for; None where there is none."""
+        if self._active is None:
+            return self._forward(place, atom, forward, -1)
+        active = self._active[place.number]
+        scores = active.scores(gradient)
+        away, best = int(np.argmax(scores)), int(np.argmin(scores))
+        highest, lowest = float(scores[away]), score - forward
+        self._check_oracle(place, float(scores[best]), lowest, float(np.abs(scores).max()))
+        alpha = float(active.weights[away])
+        slopes = (forward, highest - lowest, highest - score, highest - float(scores[best]))
+        moves: dict[int, Callable[[], Move]] = {
+            FORWARD: lambda: self._forward(place, atom, forward, away),
+            PAIRWISE: lambda: self._pairwise(place, atom, away, slopes[PAIRWISE]),
+            AWAY: lambda: self._away(place, away, slopes[AWAY]),
+            LOCAL: lambda: self._pairwise(place, active.atoms[best], away, slopes[LOCAL]),
+        }
+        made: dict[int, Move] = {}
+        gains = [0.0, 0.0, 0.0]
+        if self.step.needs_gains:
+            for kind in (FORWARD, PAIRWISE, AWAY):
+                made[kind] = moves[kind]()
+                gains[kind] = self._gain(made[kind], place.number)
+        kind = int(self.step.choose.py_func(Choices(*slopes, alpha, *gains)))
+        if kind not in moves or (kind == AWAY and alpha >= HEAVIEST):
+            kind = FORWARD  # (all the weight on one atom leaves nothing to move to)
+        if slopes[kind] <= 0.0:
+            return None
+        return made[kind] if kind in made else moves[kind]()
+
+    def _gain(self, move: Move, i: int) -> float:
+        """What the step along a move would lower f by."""
+        memory = self.memory[i].copy()
+        gamma = self._length(move, i)
+        self.memory[i] = memory
+        return -move.line.change(gamma)[0] if gamma > 0.0 else 0.0
+
+    def _check_oracle(self, place: Place, known: float, found: float, size: float) -> None:
+        """An atom that the oracle once gave must not be better than the one it gives now."""
+        if known < found - 10.0 * ROUNDING * max(size, abs(found)):
+            raise OracleError(
+                f"the oracle of block {place.number} ({place.domain!r}) returned a point that is "
+                f"worse, by {found - known:.3g}, than one it returned before: it does not minimise "
+                "<gradient, s>. Run check_domain on it."
+            )
+
+    # -- moves ---------------------------------------------------------------------------------
+
+    def _forward(self, place: Place, atom: Atom, slope: float, away: int) -> Move:
+        direction = difference(atom, self.follower.x[place.at], place.at)
+        return Move(FORWARD, atom, away, slope, 1.0, self.follower.along(direction))
+
+    def _pairwise(self, place: Place, atom: Atom, away: int, slope: float) -> Move:
+        active = self._active_of(place)
+        direction = difference(atom, active.atoms[away], place.at)
+        longest = float(longest_step.py_func(PAIRWISE, float(active.weights[away])))
+        return Move(PAIRWISE, atom, away, slope, longest, self.follower.along(direction))
+
+    def _away(self, place: Place, away: int, slope: float) -> Move:
+        active = self._active_of(place)
+        direction = difference(self.follower.x[place.at], active.atoms[away], place.at)
+        longest = float(longest_step.py_func(AWAY, float(active.weights[away])))
+        return Move(AWAY, None, away, slope, longest, self.follower.along(direction))
+
+    def _active_of(self, place: Place) -> ActiveSet:
+        assert self._active is not None
+        return self._active[place.number]
+
+    def _take(self, place: Place, move: Move | None, gamma: float) -> None:
+        """Move x, and the weights of the active set with it."""
+        assert move is not None
+        self.follower.move(move.line, gamma)
+        if self._active is None:
+            return
+        active, is_drop = self._active[place.number], gamma >= move.longest
+        to = active.add(move.atom) if move.atom is not None else -1
+        active.move(move.kind, to, move.away, gamma, is_drop)
+        self.count(drops=int(is_drop and move.kind != FORWARD))
+
+    def _correct(self, place: Place, least: float) -> bool:
+        """A pairwise step within the active set; False where its slope is below `least`."""
+        active = self._active_of(place)
+        scores = active.scores(self._gradient(place))
+        away, best = int(np.argmax(scores)), int(np.argmin(scores))
+        slope = float(scores[away] - scores[best])
+        if not slope > max(least, 0.0):
+            return False
+        move = self._pairwise(place, active.atoms[best], away, slope)
+        gamma = self._length(move, place.number)
+        if not gamma > 0.0:
+            return False
+        with uninterrupted():
+            self._take(place, move, gamma)
+            self.count(steps=1)
+        return True
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def _rebuild(self) -> None:
+        if self._active is not None:
+            means = [active.mean() for active in self._active]
+            self.follower.x[:] = np.concatenate(means)
+        super()._rebuild()
+
+    def row_numbers(self, is_certified: bool) -> dict[str, float]:
+        """How large the active sets are."""
+        if self._active is None:
+            return {}
+        return {"n_active": float(np.mean([len(active) for active in self._active]))}
+
+    def to_save(self) -> dict[str, Any]:
+        """And the active sets."""
+        active = self._active or []
+        return super().to_save() | {
+            "memory": self.memory,
+            "active_sets": {str(i): each.to_save() for i, each in enumerate(active)},
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`; x is the mean of its atoms."""
+        super().restore(saved)
+        read = Reader(saved)
+        self.memory = read.array("memory", np.float64, self.memory.shape, is_finite=False)
+        if self._active is None:
+            return
+        sets = read.inside("active_sets")
+        self._active = [
+            ActiveSet.restored(place.domain.size, sets.inside(str(place.number)).values)
+            for place in self.space.places
+        ]
+        mean = np.concatenate([each.mean() for each in self._active])
+        off = float(np.abs(mean - self.follower.x).max(initial=0.0))
+        if off > 1e-6 * (1.0 + float(np.abs(mean).max(initial=0.0))):
+            raise Misfit("x is not the mean of its atoms.")
