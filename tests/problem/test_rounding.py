@@ -11,7 +11,7 @@ from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import initial_state
-from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.certificate import Certificate, faced
 from plain_tasks import Labels
 
 LAM = 0.1
