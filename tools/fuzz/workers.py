@@ -83,7 +83,9 @@ class Worker:
 
     def _ended(self, message: str) -> Outcome:
         assert self.case is not None
-        return Outcome(self.case, 0.0, message, self.log.read_text(errors="replace")[-_LAST_WORDS:])
+        # (a process that could not even begin has written nothing)
+        said = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return Outcome(self.case, 0.0, message, said[-_LAST_WORDS:])
 
 
 def _ending(process: Any) -> str:
