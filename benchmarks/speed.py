@@ -4,8 +4,9 @@
                                   (BLOCKWOLFE_DATA or ../shared/data), else generated chains
 
 Prints, per problem: microseconds per visit of the compiled pass, of stochastic subgradient steps
-(averaged), of the bare oracle (scores and Viterbi, nothing else), and of the same algorithm
-written with numpy; then visits per second;
+(averaged, and not), of the bare oracle (scores and Viterbi, nothing else), and of the same
+algorithm written with numpy; then visits per second; then, of methods on the expectation oracle,
+microseconds per block of a pass, beside the bare oracle (scores, and sums forwards and backwards);
 then the time from `import` to the first iteration with a cold and with a warm cache.
 Each figure is the best of several repetitions, interleaved, because machines are shared.
 """
@@ -27,6 +28,8 @@ from rich.table import Table
 import blockwolfe as bw
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.methods.base import Setup
+from blockwolfe.methods.registry import as_method
+from blockwolfe.problem.expectation import MarginalWork, expectations
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running.engine import Engine
 
@@ -131,22 +134,51 @@ def numpy_passes(problem: bw.Problem, order: np.ndarray, lam: float):
 
 def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, float]:
     blocks, n = problem.blocks, len(problem)
-    engine, steps = (engine_of(problem, m) for m in (bw.BCFW(), bw.StochasticSubgradient()))
+    methods = (
+        bw.BCFW(),
+        bw.StochasticSubgradient(),
+        bw.StochasticSubgradient(averaging=False),
+    )
+    engine, steps, last = (engine_of(problem, method) for method in methods)
     for _ in range(warm_up):
-        advance_one_pass(engine)
-        advance_one_pass(steps)
+        for each in (engine, steps, last):
+            advance_one_pass(each)
     args = (n, blocks.seam, blocks.data, engine.own[1], engine.w, engine.point.work)
     call(bare_oracle, blocks.kind, *args)
     measured = {
         "visit": lambda: advance_one_pass(engine),
         "subgradient": lambda: advance_one_pass(steps),
+        "last": lambda: advance_one_pass(last),
         "oracle": lambda: call(bare_oracle, blocks.kind, *args),
     }
+    return best_of(measured, n, repetitions)
+
+
+def best_of(measured: dict, n_blocks: int, repetitions: int) -> dict[str, float]:
+    """Microseconds per block, one after another in every repetition."""
     spent = {name: [] for name in measured}
     for _ in range(repetitions):
         for name, function in measured.items():
             spent[name].append(seconds(function))
-    return {name: 1e6 * min(found) / n for name, found in spent.items()}
+    return {name: 1e6 * min(found) / n_blocks for name, found in spent.items()}
+
+
+# Methods on the expectation oracle, and how often a pass asks it of every block.
+EXPECTING = {"online_eg": 1, "excessive_gap": 1, "extragradient+entropy": 2}
+
+
+def measure_expecting(problem: bw.Problem, repetitions: int) -> dict[str, float]:
+    """The bare oracle beside the methods that go by it, after some passes of each."""
+    blocks, engines = problem.blocks, {}
+    for name in EXPECTING:
+        engines[name] = engine_of(problem, as_method(name))
+        for _ in range(5):
+            advance_one_pass(engines[name])
+    w, own = engines["online_eg"].w, (MarginalWork.of(blocks), blocks.marginal_scratch())
+    measured = {"oracle": lambda: expectations(blocks, w, 1.0, own=own)}
+    for name, engine in engines.items():
+        measured[name] = lambda engine=engine: advance_one_pass(engine)
+    return best_of(measured, len(problem), repetitions)
 
 
 def measure_numpy(problem: bw.Problem, n_passes: int = 3) -> tuple[float, float]:
@@ -193,7 +225,9 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few seconds' worth")
     given = parser.parse_args()
     console.print(f"{machine()}, one thread")
-    table = Table("problem", "visit", "SSG step", "bare oracle", "ratio", "visits per second")
+    table = Table(
+        "problem", "visit", "SSG step", "not averaged", "bare oracle", "ratio", "visits per second"
+    )
     for name, problem in problems(given.small).items():
         is_small = problem.n_features < 10_000
         found = measure(problem, *((100, 40) if is_small else (3, 8)))
@@ -201,11 +235,19 @@ def main() -> None:
             name,
             f"{found['visit']:.2f} us",
             f"{found['subgradient']:.2f} us",
+            f"{found['last']:.2f} us",
             f"{found['oracle']:.2f} us",
             f"{found['visit'] / found['oracle']:.2f}",
             f"{1e6 / found['visit']:,.0f}",
         )
         if name != "CoNLL-2000":
+            expecting = measure_expecting(problem, 10)
+            bare = expecting.pop("oracle")
+            shown = [
+                f"{method} {us:.1f} us ({us / (EXPECTING[method] * bare):.2f} of its bound)"
+                for method, us in expecting.items()
+            ]
+            console.print(f"expectation oracle on {name}: {bare:.1f} us; {', '.join(shown)}")
             with_numpy, compiled = measure_numpy(problem)
             console.print(
                 f"first three passes on {name}: numpy {with_numpy:.0f} us per visit, compiled "
