@@ -244,6 +244,16 @@ def test_rounding_near_the_optimum_does_not_fool_the_adaptive_search(offset):
     assert 1e-3 < memory[0] < 1e3  # neither inflated nor gone
 
 
+def test_where_values_cannot_tell_a_step_does_not_overshoot():
+    """The estimate is far too small, and all values along the line are the same float."""
+    f = Function(lambda x: 1e9 + 0.5 * float(x @ x), lambda x: x)
+    line, memory = f.follow([-1e-6]).along(UNIT), np.array([1e-3])
+    assert line.value(0.0) == line.value(1e-4)
+    gamma = Adaptive().choose(line, 1e-4, 0, 1, memory)
+    assert 0.5e-6 <= gamma <= 1e-6  # the minimiser is 1e-6
+    assert memory[0] == 1e-3
+
+
 def test_the_adaptive_search_recovers_after_steps_in_the_noise():
     f, memory = hard_function(1e6), np.zeros(1)
     pairwise_to_the_end(f, Adaptive(), memory, n_steps=5000)
