@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.checking import check_objective
 from blockwolfe.optimize.objectives.function import Function
 from blockwolfe.optimize.objectives.least_squares import LeastSquares, LeastSquaresFollower
@@ -57,6 +58,21 @@ def test_mistakes_are_named(name):
     assert not report.ok
     assert any(where in problem.split(":")[0] for problem in report.problems), report
     assert "WRONG" in repr(report)
+
+
+@pytest.mark.parametrize("gradient", [lambda x: np.ones(3), lambda x: None, lambda x: x + np.nan])
+def test_wrong_answers_of_a_class_of_ones_own_are_named(gradient):
+    """No check of ours is between its methods and who calls them."""
+
+    class Own(Objective):
+        def value(self, x):
+            return squares(x)
+
+        def gradient(self, x):
+            return gradient(x)
+
+    report = check_objective(Own(), np.ones(5))
+    assert report.problems[0].startswith("value and gradient are finite: gradient(x) ")
 
 
 def test_a_wrong_gradient_of_blocks_is_named():
