@@ -81,6 +81,15 @@ def test_a_wrong_gradient_of_blocks_is_named():
     assert any(problem.startswith("gradients of blocks") for problem in report.problems)
 
 
+def test_convexity_is_tested_by_values_and_by_gradients():
+    """Each of the two alone shows it where the other is that of a convex function."""
+    x = np.random.default_rng(0).normal(size=4)
+    by_values = check_objective(Function(lambda x: -squares(x), lambda x: x), x)
+    by_gradients = check_objective(Function(squares, lambda x: -x), x)
+    assert any("halfway between" in problem for problem in by_values.problems)
+    assert any("below zero" in problem for problem in by_gradients.problems)
+
+
 def test_a_function_that_writes_to_x_is_named():
     def value(x):
         x += 0.0  # (no change)

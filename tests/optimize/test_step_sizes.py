@@ -150,6 +150,8 @@ def test_the_first_estimate_is_the_curvature():
 def test_a_linear_function_takes_whole_steps_for_ever():
     memory = np.zeros(1)
     line = Function(lambda x: -x.sum(), lambda x: -np.ones_like(x)).follow([0.0]).along(UNIT)
+    assert Adaptive().choose(line, 1.0, 0, 1, memory) == 1.0
+    assert memory[0] == 1.0  # the largest L that allows the whole step
     for k in range(20_000):  # (L falls below all floats if nothing stops it)
         assert Adaptive().choose(line, 1.0, k, 1, memory) == 1.0
     curved = quadratic_line(-1.0, 5.0)
