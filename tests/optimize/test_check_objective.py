@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.checking import check_objective
 from blockwolfe.optimize.objectives.function import Function
 from blockwolfe.optimize.objectives.least_squares import LeastSquares, LeastSquaresFollower
@@ -59,10 +60,34 @@ def test_mistakes_are_named(name):
     assert "WRONG" in repr(report)
 
 
+@pytest.mark.parametrize("gradient", [lambda x: np.ones(3), lambda x: None, lambda x: x + np.nan])
+def test_wrong_answers_of_a_class_of_ones_own_are_named(gradient):
+    """No check of ours is between its methods and who calls them."""
+
+    class Own(Objective):
+        def value(self, x):
+            return squares(x)
+
+        def gradient(self, x):
+            return gradient(x)
+
+    report = check_objective(Own(), np.ones(5))
+    assert report.problems[0].startswith("value and gradient are finite: gradient(x) ")
+
+
 def test_a_wrong_gradient_of_blocks_is_named():
     f = Function(squares, lambda x: x, block_gradient=lambda x, block: 1.001 * x[block])
     report = check_objective(f, np.ones(6))
     assert any(problem.startswith("gradients of blocks") for problem in report.problems)
+
+
+def test_convexity_is_tested_by_values_and_by_gradients():
+    """Each of the two alone shows it where the other is that of a convex function."""
+    x = np.random.default_rng(0).normal(size=4)
+    by_values = check_objective(Function(lambda x: -squares(x), lambda x: x), x)
+    by_gradients = check_objective(Function(squares, lambda x: -x), x)
+    assert any("halfway between" in problem for problem in by_values.problems)
+    assert any("below zero" in problem for problem in by_gradients.problems)
 
 
 def test_a_function_that_writes_to_x_is_named():

@@ -150,6 +150,8 @@ def test_the_first_estimate_is_the_curvature():
 def test_a_linear_function_takes_whole_steps_for_ever():
     memory = np.zeros(1)
     line = Function(lambda x: -x.sum(), lambda x: -np.ones_like(x)).follow([0.0]).along(UNIT)
+    assert Adaptive().choose(line, 1.0, 0, 1, memory) == 1.0
+    assert memory[0] == 1.0  # the largest L that allows the whole step
     for k in range(20_000):  # (L falls below all floats if nothing stops it)
         assert Adaptive().choose(line, 1.0, k, 1, memory) == 1.0
     curved = quadratic_line(-1.0, 5.0)
@@ -242,6 +244,16 @@ def test_rounding_near_the_optimum_does_not_fool_the_adaptive_search(offset):
     assert min(gaps) < 1e-13
     assert rise <= 4 * np.finfo(float).eps
     assert 1e-3 < memory[0] < 1e3  # neither inflated nor gone
+
+
+def test_where_values_cannot_tell_a_step_does_not_overshoot():
+    """The estimate is far too small, and all values along the line are the same float."""
+    f = Function(lambda x: 1e9 + 0.5 * float(x @ x), lambda x: x)
+    line, memory = f.follow([-1e-6]).along(UNIT), np.array([1e-3])
+    assert line.value(0.0) == line.value(1e-4)
+    gamma = Adaptive().choose(line, 1e-4, 0, 1, memory)
+    assert 0.5e-6 <= gamma <= 1e-6  # the minimiser is 1e-6
+    assert memory[0] == 1e-3
 
 
 def test_the_adaptive_search_recovers_after_steps_in_the_noise():
