@@ -124,7 +124,8 @@ def test_l2_ball_by_its_formula(name):
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (4, 3), (1, 5), (5, 1), (70, 90), (90, 70), (80, 80)])
-def test_nuclear_ball_against_all_singular_values(shape):
+def test_nuclear_ball_against_all_singular_values(shape, monkeypatch):
+    monkeypatch.setattr(nuclear_file, "_DENSE_UP_TO", 64)
     ball = NuclearBall(shape, 2.0)
     for gradient in list(gradients(ball.size, n=2))[4:]:
         scale = np.abs(gradient).max()
@@ -153,7 +154,8 @@ def hard_matrices():
 
 
 @pytest.mark.parametrize("number", range(9))
-def test_nuclear_ball_at_hard_matrices(number):
+def test_nuclear_ball_at_hard_matrices(number, monkeypatch):
+    monkeypatch.setattr(nuclear_file, "_DENSE_UP_TO", 64)
     gradient = list(hard_matrices())[number]
     top = np.linalg.norm(gradient, 2)
     found = NuclearBall((80, 80)).minimize(gradient.ravel()).dot(gradient.ravel())
@@ -168,6 +170,7 @@ def test_lanczos_is_used_and_judged_by_its_residual(monkeypatch):
         calls.append(1)
         return svds(*args, **options)
 
+    monkeypatch.setattr(nuclear_file, "_DENSE_UP_TO", 64)
     gradient = np.random.default_rng(0).normal(size=(70, 90))
     top = np.linalg.norm(gradient, 2)
     monkeypatch.setattr(nuclear_file, "svds", counted)
@@ -270,3 +273,15 @@ def test_own_oracle_may_return_shapes_and_atoms_and_reuse_its_memory():
     assert first == Atom.unit(4, 0)
     unit = Oracle(lambda gradient: Atom.unit(3, int(gradient.argmin())), 3)
     assert unit.minimize(np.array([1.0, -1.0, 0.0])) == Atom.unit(3, 1)
+
+
+def test_products_that_overflow_are_compared_all_the_same():
+    far = Vertices([[1e10, 2e10], [-1e10, 1e10], [0.0, -3e10]])
+    assert far.minimize(np.array([1e300, 1e300])) == far.atom(2)
+    assert far.minimize(np.array([1e300, 1e299])) == far.atom(1)
+
+
+def test_negative_entries_are_not_doubly_stochastic():
+    assert Birkhoff(2).distance(np.array([1.5, -0.5, -0.5, 1.5])) == 0.5
+    assert Birkhoff(2).distance(np.array([0.75, 0.75, 0.25, 0.25])) == 0.5
+    assert Birkhoff(2).distance(np.full(4, 0.5)) == 0.0

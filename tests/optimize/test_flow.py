@@ -110,6 +110,12 @@ def test_distance_is_the_largest_violation(x, distance):
     assert Flow([[0, 1], [1, 2], [0, 2]], 0, 2).distance(np.array(x)) == distance
 
 
+def test_cycles_carry_one_unit_at_most():
+    flow = Flow([[0, 1], [1, 2], [2, 1]], source=0, target=1)
+    assert flow.distance(np.array([1.0, 0.5, 0.5])) == 0.0
+    assert flow.distance(np.array([1.0, 1.5, 1.5])) == 0.5
+
+
 def test_a_long_path_is_found_at_once():
     n = 20_000
     arcs = np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)

@@ -129,3 +129,13 @@ def test_l2_ball_projects_on_its_boundary():
 def test_no_projection_is_an_error_that_says_so(name):
     with pytest.raises(OptionError, match="has no projection"):
         ALL[name].project(np.zeros(ALL[name].size))
+
+
+def test_k_sparse_leaves_zeros_alone_where_the_sum_rounds():
+    """Points whose l1 norm is that of the boundary, to rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        n = int(rng.integers(3, 30))
+        k = int(rng.integers(1, n))
+        x = np.append(rng.dirichlet(np.ones(n - 1)) * k * 0.1, 0.0)
+        assert KSparse(n, k, 0.1).project(x)[-1] == 0.0

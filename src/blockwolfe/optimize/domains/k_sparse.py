@@ -54,7 +54,9 @@ class KSparse(ScaledDomain):
         """The nearest point: sizes lowered by one number, then cut at the radius."""
         x = self._vector("x", x)
         size = np.abs(x)
-        lowered = size - _threshold(size, self.radius, self.k * self.radius)
+        # (with k = n the sum is never too large, but by rounding)
+        total = self.k * self.radius if self.k < self.n else np.inf
+        lowered = size - _threshold(size, self.radius, total)
         return np.copysign(np.clip(lowered, 0.0, self.radius), x)
 
     def __repr__(self) -> str:
@@ -84,6 +86,6 @@ def _threshold(size: np.ndarray, radius: float, total: float) -> float:
     order = np.argsort(-ends, kind="stable")
     ends, adding = ends[order], np.cumsum(change[order])
     reached = np.concatenate([[0.0], np.cumsum(adding[:-1] * -np.diff(ends))])
-    # reached[at - 1] < total <= reached[at]; where all sizes are the radius, rounding may say else
-    at = min(int(np.searchsorted(reached, total)), len(ends) - 1)
-    return max(0.0, float(ends[at - 1] - (total - reached[at - 1]) / adding[at - 1]))
+    at = int(np.searchsorted(reached, total))  # reached[at - 1] < total <= reached[at]
+    theta = float(ends[at - 1] - (total - reached[at - 1]) / adding[at - 1])
+    return max(0.0, theta)  # (by rounding it may be less, where the sum is nearly the total)

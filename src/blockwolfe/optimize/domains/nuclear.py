@@ -29,7 +29,7 @@ from blockwolfe.optimize.domains.simplices import project_on_l1_ball
 
 __all__ = ["NuclearBall"]
 
-_DENSE_UP_TO = 64  # rows or columns: below, all singular vectors cost no more than one pair
+_DENSE_UP_TO = 128  # rows or columns: below, all singular vectors cost no more than one pair
 _RESIDUAL = 1e-12  # of a pair that is accepted, relative to its singular value
 
 

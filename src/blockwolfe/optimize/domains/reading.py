@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
     blockwolfe.errors.InputError: V holds str32 entries; expected real numbers, as an array of
     floats.
     """
+    if type(value) is np.ndarray and value.dtype == np.float64:  # (the common case, fast)
+        return value
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -41,8 +44,8 @@ def are_finite(vector: np.ndarray) -> bool:
     (True, False)
     """
     with np.errstate(over="ignore"):
-        square = np.dot(vector, vector)
-    return bool(np.isfinite(square) or np.isfinite(vector).all())
+        square = float(np.dot(vector, vector))
+    return isfinite(square) or bool(np.isfinite(vector).all())
 
 
 def finite_array(name: str, value: Any) -> np.ndarray:
