@@ -108,7 +108,9 @@ class OptimizeEngine(Engine):
         self.follower.rebuild()
 
     def _gradient(self, place: Place) -> np.ndarray:
-        gradient = self.follower.gradient(place.at)
+        return self._checked(place, self.follower.gradient(place.at))
+
+    def _checked(self, place: Place, gradient: np.ndarray) -> np.ndarray:
         if not np.isfinite(gradient).all():
             raise OracleError(
                 f"the gradient of {type(self.objective).__name__} in block {place.number} is not "

@@ -60,6 +60,10 @@ class Domain(ABC):
         """As `minimize`, but only among the atoms with these numbers, 0..n_atoms - 1."""
         raise self._unnumbered()
 
+    def coordinates(self, numbers: np.ndarray) -> np.ndarray | None:
+        """Those that `minimize_among` looks at; None for all of them."""
+        return None
+
     def atom(self, number: int) -> Atom:
         """The atom with this number, 0..n_atoms - 1."""
         raise self._unnumbered()

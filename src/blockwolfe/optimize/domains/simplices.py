@@ -77,6 +77,10 @@ class Simplex(ScaledDomain):
         numbers = self._numbers(numbers)
         return self.atom(self._lowest(self._of_size("gradient", gradient)[numbers], numbers))
 
+    def coordinates(self, numbers: np.ndarray) -> np.ndarray:
+        """Those with these numbers."""
+        return np.asarray(numbers)
+
     def atom(self, number: int) -> Atom:
         """The atom radius * e_j."""
         return Atom.unit(self.size, number, self.radius)
@@ -122,8 +126,12 @@ class L1Ball(ScaledDomain):
         """The best of some atoms; other coordinates are not looked at."""
         numbers = self._numbers(numbers)
         is_negative = numbers >= self.n
-        entries = self._of_size("gradient", gradient)[numbers - self.n * is_negative]
+        entries = self._of_size("gradient", gradient)[self.coordinates(numbers)]
         return self.atom(self._lowest(np.where(is_negative, -entries, entries), numbers))
+
+    def coordinates(self, numbers: np.ndarray) -> np.ndarray:
+        """Each has two numbers."""
+        return np.asarray(numbers) % self.n
 
     def atom(self, number: int) -> Atom:
         """The atom radius * e_j, or its negative for n + j."""

@@ -96,15 +96,27 @@ class SubsampledEngine(VisitingEngine):
         self._share = method.share
 
     def _answer(self, place: Place) -> tuple[np.ndarray, Atom]:
-        gradient, domain = self._gradient(place), place.domain
+        domain, active = place.domain, self._active_of(place)
         n_atoms = int(domain.n_atoms or 1)
         n_drawn = min(n_atoms, max(1, ceil(self._share * n_atoms)))
-        drawn = self.rng.choice(n_atoms, n_drawn, replace=False, shuffle=False)
-        found = domain.minimize_among(gradient, np.sort(drawn))
-        active = self._active_of(place)
+        drawn = np.sort(self.rng.choice(n_atoms, n_drawn, replace=False, shuffle=False))
+        gradient = self._gradient_for(place, drawn)
+        found = domain.minimize_among(gradient, drawn)
         scores = active.scores(gradient)
         best = int(np.argmin(scores))
         return gradient, active.atoms[best] if scores[best] < found.dot(gradient) else found
+
+    def _gradient_for(self, place: Place, drawn: np.ndarray) -> np.ndarray:
+        """The gradient where these atoms and those in use are not zero; zeros elsewhere."""
+        listed = [atom.index for atom in self._active_of(place).atoms]
+        coordinates = place.domain.coordinates(drawn)
+        known = [index for index in listed if index is not None]
+        if coordinates is None or len(known) < len(listed):
+            return self._gradient(place)
+        index = np.unique(np.concatenate([coordinates, *known]))
+        gradient = np.zeros(place.domain.size)
+        gradient[index] = self._checked(place, self.follower.entries(index + place.at.start))
+        return gradient
 
     def _note(self, place: Place, forward: float) -> None:
         return

@@ -33,6 +33,10 @@ class Follower(ABC):
         It may be a view of what is maintained: good until the next move, and not to be written to.
         """
 
+    def entries(self, index: np.ndarray) -> np.ndarray:
+        """The gradient at x in some coordinates; less work where they are few, if it can be."""
+        return self.gradient(slice(0, len(self.x)))[index]
+
     @abstractmethod
     def along(self, direction: Direction) -> Line:
         """F on the line through x along d; good until the next move."""

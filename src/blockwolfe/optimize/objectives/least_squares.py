@@ -86,6 +86,10 @@ class LeastSquaresFollower(Follower):
         found *= self._scale
         return found
 
+    def entries(self, index: np.ndarray) -> np.ndarray:
+        """The gradient at x in some coordinates."""
+        return self._scale * self._matrix.adjoint_at(self.residual, index)
+
     def along(self, direction: Direction) -> QuadraticLine:
         """F on the line through x along d."""
         image = self._matrix.image(direction)

@@ -100,6 +100,10 @@ class LogisticFollower(Follower):
         found *= self._scale
         return found
 
+    def entries(self, index: np.ndarray) -> np.ndarray:
+        """The gradient at x in some coordinates."""
+        return self._scale * self._matrix.adjoint_at(self._pull, index)
+
     def along(self, direction: Direction) -> LogisticLine:
         """F on the line through x along d."""
         image = self._matrix.image(direction)

@@ -43,6 +43,10 @@ class Matrix(ABC):
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""
 
+    @abstractmethod
+    def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """A[:, index]^T r, of some columns."""
+
 
 def columns_of(matrix: Any) -> Matrix:
     """What `read_matrix` returned, at work.
@@ -86,6 +90,12 @@ class DenseColumns(Matrix):
         """A[:, block]^T r."""
         return self._rows[block] @ r
 
+    def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """A[:, index]^T r; the columns are not copied."""
+        out = np.empty(len(index))
+        _dot_rows(self._rows, index, r, out)
+        return out
+
 
 class SparseColumns(Matrix):
     """A sparse matrix by compressed columns."""
@@ -126,16 +136,36 @@ class SparseColumns(Matrix):
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""
         out = np.empty(block.stop - block.start)
-        _dot_columns(*self._arrays, block.start, r, out)
+        _dot_columns(*self._arrays, np.arange(block.start, block.stop), r, out)
+        return out
+
+    def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """A[:, index]^T r."""
+        out = np.empty(len(index))
+        _dot_columns(*self._arrays, index, r, out)
         return out
 
 
 @jit
-def _dot_columns(indptr: Any, indices: Any, data: Any, begin: int, r: Any, out: Any) -> None:
-    """out[k] = <A[:, begin + k], r>."""
+def _dot_rows(rows: Any, index: Any, r: Any, out: Any) -> None:
+    """out[k] = <A[:, index[k]], r>, by four terms at a time."""
+    n, whole = r.shape[0], r.shape[0] - r.shape[0] % 4
+    for k in range(index.shape[0]):
+        row, total = rows[index[k]], 0.0
+        for s in range(0, whole, 4):
+            left = row[s] * r[s] + row[s + 1] * r[s + 1]
+            total += left + (row[s + 2] * r[s + 2] + row[s + 3] * r[s + 3])
+        for s in range(whole, n):
+            total += row[s] * r[s]
+        out[k] = total
+
+
+@jit
+def _dot_columns(indptr: Any, indices: Any, data: Any, index: Any, r: Any, out: Any) -> None:
+    """out[k] = <A[:, index[k]], r>."""
     for k in range(out.shape[0]):
         total = 0.0
-        for e in range(indptr[begin + k], indptr[begin + k + 1]):
+        for e in range(indptr[index[k]], indptr[index[k] + 1]):
             total += data[e] * r[indices[e]]
         out[k] = total
 

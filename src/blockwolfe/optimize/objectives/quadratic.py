@@ -120,6 +120,10 @@ class QuadraticFollower(Follower):
         """The gradient at x in the coordinates of a block."""
         return self._gradient_at(block)
 
+    def entries(self, index: np.ndarray) -> np.ndarray:
+        """The gradient at x in some coordinates."""
+        return self._gradient_at(index)
+
     def _gradient_at(self, index: np.ndarray | slice) -> np.ndarray:
         product = self.product[index]
         return product if self._c is None else product + self._c[index]

@@ -70,6 +70,10 @@ class SquaredNormFollower(Follower):
         """The gradient at x in the coordinates of a block."""
         return self._gradient_at(block)
 
+    def entries(self, index: np.ndarray) -> np.ndarray:
+        """The gradient at x in some coordinates."""
+        return self._gradient_at(index)
+
     def _gradient_at(self, index: np.ndarray | slice) -> np.ndarray:
         x = self.x[index]
         return x if self._center is None else x - self._center[index]
