@@ -170,7 +170,7 @@ def test_distance_sees_sets_that_do_not_hold_the_largest_entries():
 
     domain = BasePolytope(cut, 4)
     assert domain.distance(np.array([1.0, -0.9, 0.4, -0.5])) == pytest.approx(0.1)
-    assert domain.distance(np.array([1.0, -1.0, 0.4, -0.4])) == 0.0
+    assert domain.distance(np.array([1.0, -1.0, 0.5, -0.5])) == 0.0
 
 
 def test_distance_of_many_elements_looks_at_the_largest_entries():
