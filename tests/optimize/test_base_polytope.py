@@ -160,3 +160,22 @@ def test_wrong_prefixes_are_named(answer):
 
     with pytest.raises(OracleError, match="prefixes"):
         BasePolytope(Wrong(), 3).minimize(np.zeros(3))
+
+
+def test_distance_sees_sets_that_do_not_hold_the_largest_entries():
+    """The cut of two edges, and 3 for nothing: only {0, 1}, which no edge leaves, is violated."""
+
+    def cut(members):
+        return 3.0 + sum(len({a, a + 1} & set(members.tolist())) == 1 for a in (0, 2))
+
+    domain = BasePolytope(cut, 4)
+    assert domain.distance(np.array([1.0, -0.9, 0.4, -0.5])) == pytest.approx(0.1)
+    assert domain.distance(np.array([1.0, -1.0, 0.5, -0.5])) == 0.0
+
+
+def test_distance_of_many_elements_looks_at_the_largest_entries():
+    domain = BasePolytope(ConcaveOfCardinality(np.sqrt(np.arange(31))))
+    x = domain.minimize(np.arange(30.0)).dense()
+    x[0] += 0.5
+    x[29] -= 0.5
+    assert domain.distance(x) == pytest.approx(0.5, rel=1e-9)
