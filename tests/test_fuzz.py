@@ -42,10 +42,10 @@ def test_problems(part, tmp_path):
             pytest.fail(f"problems, seed {seed}: {error!r}\n{common.drawn()}")
 
 
-@pytest.mark.parametrize("family", ["kills", "files", "inputs"])
+@pytest.mark.parametrize("family", ["kills", "files", "inputs", "general"])
 def test_other_families(family, tmp_path):
     pytest.importorskip(f"tools.fuzz.{family}")
-    number = {"kills": N_KILLS, "files": 60, "inputs": 60}[family]
+    number = {"kills": N_KILLS, "files": 60, "inputs": 60, "general": 100}[family]
     command = [sys.executable, "-m", "tools.fuzz", "--families", family, "--jobs", "1"]
     command += ["--cases", str(number), "--seed", str(SEED), "--failures", str(tmp_path / "found")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -24,7 +24,13 @@ __all__ = ["FAMILIES", "Case", "Outcome", "Surroundings", "family"]
 
 # Families by name, each with how many cases an hour on two cores is to give: they get cases in
 # these proportions.
-FAMILIES = {"problems": 20_000, "kills": 500, "files": 20_000, "inputs": 20_000}
+FAMILIES = {
+    "problems": 20_000,
+    "kills": 500,
+    "files": 20_000,
+    "inputs": 20_000,
+    "general": 20_000,
+}
 # How long what a case has started may take to be gone.
 GRACE = 5.0
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
