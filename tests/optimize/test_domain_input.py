@@ -73,7 +73,7 @@ BAD = {
     "box, n=0": (lambda: Box(0.0, 1.0, n=0), "n=0"),
     "box, words": (lambda: Box("0", "1", n=2), "lower holds str"),
     "box, None": (lambda: Box(None, 1.0, n=2), "lower holds object"),
-    "box, complex": (lambda: Box(1j, 1.0, n=2), "lower holds complex128"),
+    "box, complex": (lambda: Box(1j, 1.0, n=2), "lower holds complex entries"),
     "center, length": (
         lambda: L2Ball(2, center=[0.0]),
         r"center has shape \(1,\); expected \(2,\)",

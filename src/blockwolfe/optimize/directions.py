@@ -52,7 +52,7 @@ class Direction:
         return self.index - begin
 
     def add_to(self, x: np.ndarray, gamma: float = 1.0) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         x[self.index] += gamma * self.value  # (coordinates are distinct)
 
     def sqnorm(self) -> float:

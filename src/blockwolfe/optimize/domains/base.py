@@ -16,7 +16,7 @@ import numpy as np
 
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.optimize.atoms import Atom
-from blockwolfe.optimize.domains.reading import are_finite, as_numbers
+from blockwolfe.optimize.reading import are_finite, as_numbers
 
 __all__ = ["Domain"]
 

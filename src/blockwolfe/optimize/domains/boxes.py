@@ -10,8 +10,9 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.errors import InputError
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.base import Domain
-from blockwolfe.optimize.domains.reading import as_numbers, finite_array
+from blockwolfe.optimize.domains.reading import finite_array
 from blockwolfe.optimize.domains.scaled import ScaledDomain
+from blockwolfe.optimize.reading import as_numbers
 
 __all__ = ["Box", "L2Ball"]
 

@@ -11,7 +11,8 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.errors import InputError, OptionError, OracleError
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.base import Domain
-from blockwolfe.optimize.domains.reading import as_numbers, read_shape
+from blockwolfe.optimize.domains.reading import read_shape
+from blockwolfe.optimize.reading import as_numbers
 
 __all__ = ["Oracle"]
 

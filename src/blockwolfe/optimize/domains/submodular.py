@@ -19,7 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.errors import InputError, OracleError
-from blockwolfe.optimize.domains.reading import as_numbers, finite_array, matrix
+from blockwolfe.optimize.domains.reading import finite_array, matrix
+from blockwolfe.optimize.reading import as_numbers
 
 __all__ = ["ConcaveOfCardinality", "CutFunction", "gains_of", "value_of"]
 

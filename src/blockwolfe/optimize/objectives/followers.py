@@ -39,11 +39,11 @@ class Follower(ABC):
 
     @abstractmethod
     def along(self, direction: Direction) -> Line:
-        """F on the line through x along d; good until the next move."""
+        """The objective on the line through x along d; good until the next move."""
 
     @abstractmethod
     def move(self, line: Any, gamma: float) -> None:
-        """X += gamma d, for a line of this follower at this x."""
+        """Move x by gamma d, for a line of this follower at this x."""
 
     def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:
         """Of quadratics: the first vector of d times the second of e is <d, H e>."""

@@ -91,13 +91,13 @@ class LeastSquaresFollower(Follower):
         return self._scale * self._matrix.adjoint_at(self.residual, index)
 
     def along(self, direction: Direction) -> QuadraticLine:
-        """F on the line through x along d."""
+        """The objective on the line through x along d."""
         image = self._matrix.image(direction)
         slope = self._scale * image.dot(self.residual)
         return QuadraticLine(direction, slope, self._scale * image.sqnorm(), self.value, image)
 
     def move(self, line: QuadraticLine, gamma: float) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         line.direction.add_to(self.x, gamma)
         line.image.add_to(self.residual, gamma)
 

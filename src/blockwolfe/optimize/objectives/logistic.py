@@ -105,13 +105,13 @@ class LogisticFollower(Follower):
         return self._scale * self._matrix.adjoint_at(self._pull, index)
 
     def along(self, direction: Direction) -> LogisticLine:
-        """F on the line through x along d."""
+        """The objective on the line through x along d."""
         image = self._matrix.image(direction)
         moved = Direction(image.index, self._b[image.index] * image.value)
         return LogisticLine(direction, moved, self.margins[moved.index], self._scale, self.value)
 
     def move(self, line: LogisticLine, gamma: float) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         line.direction.add_to(self.x, gamma)
         line.image.add_to(self.margins, gamma)
         self._renew(line.image.index)

@@ -180,11 +180,11 @@ class PlainFollower(Follower):
         return self._here.gradient(block)
 
     def along(self, direction: Direction) -> PlainLine:
-        """F on the line through x along d."""
+        """The objective on the line through x along d."""
         return PlainLine(self._objective, self._here, direction)
 
     def move(self, line: PlainLine, gamma: float) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         there = line.at(gamma)
         if there is not self._here:
             self.x[line.direction.index] = there.x[line.direction.index]

@@ -129,7 +129,7 @@ class QuadraticFollower(Follower):
         return product if self._c is None else product + self._c[index]
 
     def along(self, direction: Direction) -> QuadraticLine:
-        """F on the line through x along d."""
+        """The objective on the line through x along d."""
         image = self._matrix.image(direction)
         slope = float(np.dot(self._gradient_at(direction.index), direction.value))
         return QuadraticLine(direction, slope, self._product(image, direction), self.value, image)
@@ -144,7 +144,7 @@ class QuadraticFollower(Follower):
         return product
 
     def move(self, line: QuadraticLine, gamma: float) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         line.direction.add_to(self.x, gamma)
         line.image.add_to(self.product, gamma)
 

@@ -8,26 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.errors import InputError
+from blockwolfe.optimize.reading import as_numbers
 
-__all__ = ["as_numbers", "read_matrix", "read_point", "read_vector"]
-
-
-def as_numbers(name: str, value: Any) -> np.ndarray:
-    """A float64 array of what holds real numbers; the array itself where it is one already.
-
-    >>> as_numbers("b", ["1", "2"])
-    Traceback (most recent call last):
-    ...
-    blockwolfe.errors.InputError: b holds str entries; expected an array of real numbers.
-    """
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"{name} is ragged; expected rows of equal length.") from error
-    if array.dtype.kind not in "biuf":
-        kind = {"U": "str", "O": "object", "c": "complex"}.get(array.dtype.kind, array.dtype.name)
-        raise InputError(f"{name} holds {kind} entries; expected an array of real numbers.")
-    return array if array.dtype == np.float64 else array.astype(np.float64)
+__all__ = ["read_matrix", "read_point", "read_vector"]
 
 
 def _check_finite(name: str, array: np.ndarray, entries: np.ndarray) -> None:

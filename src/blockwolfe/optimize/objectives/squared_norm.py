@@ -79,12 +79,12 @@ class SquaredNormFollower(Follower):
         return x if self._center is None else x - self._center[index]
 
     def along(self, direction: Direction) -> QuadraticLine:
-        """F on the line through x along d."""
+        """The objective on the line through x along d."""
         slope = float(np.dot(self._gradient_at(direction.index), direction.value))
         return QuadraticLine(direction, slope, direction.sqnorm(), self.value)
 
     def move(self, line: QuadraticLine, gamma: float) -> None:
-        """X += gamma d."""
+        """Move x by gamma d."""
         line.direction.add_to(self.x, gamma)
 
     def factors(self, direction: Direction) -> tuple[np.ndarray, np.ndarray]:

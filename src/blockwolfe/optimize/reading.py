@@ -1,0 +1,43 @@
+"""Numbers that users give: arrays that hold them, or an error."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.errors import InputError
+
+__all__ = ["are_finite", "as_numbers"]
+
+
+def as_numbers(name: str, value: Any) -> np.ndarray:
+    """A float64 array of what holds real numbers; the array itself where it is one already.
+
+    >>> as_numbers("V", ["1", "2"])
+    Traceback (most recent call last):
+    ...
+    blockwolfe.errors.InputError: V holds str entries; expected an array of real numbers.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64:  # (the common case, fast)
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} is ragged; expected rows of one length.") from error
+    if array.dtype.kind not in "biuf":
+        kind = {"U": "str", "O": "object", "c": "complex"}.get(array.dtype.kind, array.dtype.name)
+        raise InputError(f"{name} holds {kind} entries; expected an array of real numbers.")
+    return array if array.dtype == np.float64 else array.astype(np.float64)
+
+
+def are_finite(vector: np.ndarray) -> bool:
+    """Whether a flat vector has neither NaN nor inf; one product, where that does not overflow.
+
+    >>> are_finite(np.array([1e300, 1.0])), are_finite(np.array([np.nan, 1.0]))
+    (True, False)
+    """
+    with np.errstate(over="ignore"):
+        square = float(np.dot(vector, vector))
+    return isfinite(square) or bool(np.isfinite(vector).all())
