@@ -1,0 +1,122 @@
+"""The general form: active sets, visits, methods, certificates, followers, domains."""
+
+from __future__ import annotations
+
+from tools.mutants.mutant import Mutant
+
+ROOM, TESTS = "optimize/", "tests/optimize/"
+ACTIVE, VISITING, ENGINE = (
+    f"{ROOM}active_set.py",
+    f"{ROOM}visiting.py",
+    f"{ROOM}engine.py",
+)
+MOVES, MINIMIZE, PASSES = f"{ROOM}moves.py", f"{ROOM}minimize.py", "rules/passes.py"
+MIXTURE, SUBSAMPLED = f"{ROOM}methods/fully_corrective.py", f"{ROOM}methods/randomized_away.py"
+PROJECTED, SIZES = f"{ROOM}methods/projected.py", f"{ROOM}step_sizes.py"
+METHODS, SVM = f"{TESTS}test_methods.py", f"{TESTS}test_svm_instance.py"
+FILES, RATES, INPUT = (
+    f"{TESTS}test_checkpoints.py",
+    f"{TESTS}test_rates.py",
+    f"{TESTS}test_optimize_input.py",
+)
+
+MUTANTS = [
+    Mutant(
+        MOVES,
+        "np.concatenate([to.value, -origin.value])",
+        "np.concatenate([to.value, origin.value])",
+        "pairwise steps go the wrong way",
+        f"{METHODS} {SVM}",
+    ),
+    Mutant(
+        VISITING,
+        "slopes = (forward, highest - lowest, highest - score, highest - float(scores[best]))",
+        "slopes = (forward, highest - lowest, score - lowest, highest - float(scores[best]))",
+        "away steps are judged by the slope of forward ones",
+        f"{SVM} {METHODS}",
+    ),
+    Mutant(
+        VISITING,
+        "is_drop = gamma >= move.longest",
+        "is_drop = False",
+        "an atom keeps a weight that is rounding",
+        METHODS,
+    ),
+    Mutant(
+        ENGINE,
+        "gaps[place.number] = float(gradient @ x) - atom.dot(gradient)",
+        "gaps[place.number] = 0.5 * (float(gradient @ x) - atom.dot(gradient))",
+        "a gap that is no bound",
+        METHODS,
+    ),
+    Mutant(
+        ENGINE,
+        "noise = UNITS * (abs(value) + follower.size_of_terms() * terms)",
+        "noise = 0.0",
+        "a gap below rounding is called certified",
+        METHODS,
+    ),
+    Mutant(
+        MIXTURE,
+        "weights = maximize_on_simplex(Q, Q @ before - scores, before)",
+        "weights = maximize_on_simplex(Q, Q @ before + scores, before)",
+        "the worst mixture of atoms",
+        METHODS,
+    ),
+    Mutant(
+        SUBSAMPLED,
+        "return gradient, active.atoms[best] if scores[best] < found.dot(gradient) else found",
+        "return gradient, found",
+        "atoms in use are not looked at",
+        f"{METHODS} {RATES}",
+    ),
+    Mutant(
+        PROJECTED,
+        "moved = place.domain.project(x - gradient / L) - x",
+        "moved = place.domain.project(x + gradient / L) - x",
+        "projected gradient steps uphill",
+        METHODS,
+    ),
+    Mutant(
+        PROJECTED,
+        "if allows(line, 1.0, L * line.sqnorm)[0]:",
+        "if True:",
+        "steps longer than f allows",
+        METHODS,
+    ),
+    Mutant(
+        PASSES,
+        "renew_leaf(self._tree, i, gap, self.sampling.is_max)",
+        "pass",
+        "blocks are drawn by gaps of the pass before",
+        SVM,
+    ),
+    Mutant(
+        PASSES,
+        'raise Misfit("passes.has_tree is True, but the gaps are not known.")',
+        "pass",
+        "a file makes a run draw from no tree",
+        FILES,
+    ),
+    Mutant(
+        SIZES,
+        "return max(0.0, min(2.0 * n_blocks / (k + 2.0 * n_blocks), gamma_max))",
+        "return max(0.0, min(2.0 / (k + 2.0), gamma_max))",
+        "steps that forget the number of blocks",
+        f"{RATES} {SVM}",
+    ),
+    Mutant(
+        ACTIVE,
+        'raise Misfit("the weights of an active set do not add up to one.")',
+        "pass",
+        "a file makes x leave its set",
+        FILES,
+    ),
+    Mutant(
+        MINIMIZE,
+        'raise InputError(\n            f"start is outside of',
+        'str(\n            f"start is outside of',
+        "a run begins outside of its set, and its certificate is false",
+        INPUT,
+    ),
+]
