@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.rounding import ROUNDING, UNITS
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import OracleError
 from blockwolfe.optimize.active_set import ActiveSet
@@ -173,7 +173,7 @@ class VisitingEngine(OptimizeEngine):
         scores = active.scores(self._gradient(place))
         away, best = int(np.argmax(scores)), int(np.argmin(scores))
         slope = float(scores[away] - scores[best])
-        if not slope > max(least, 0.0):
+        if not slope > max(least, UNITS * float(np.abs(scores).max())):  # (below: rounding)
             return False
         move = self._pairwise(place, active.atoms[best], away, slope)
         gamma = self._length(move, place.number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blockwolfe.base.checks import check_kind
 from blockwolfe.errors import OptionError
@@ -12,6 +12,7 @@ from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.space import Setup, Space
 from blockwolfe.optimize.step_sizes import Adaptive, ExactSearch, Predefined, ShortStep, StepSize
 from blockwolfe.rules.registry import from_words, known
+from blockwolfe.rules.steps import Step
 from blockwolfe.running.engine import BaseMethod
 
 __all__ = ["STEP_SIZES", "Optimizer", "StepMethod", "as_optimizer", "check_choice"]
@@ -48,17 +49,25 @@ class StepMethod(Optimizer):
     """A method with steps along lines, whose length a step-size rule decides."""
 
     step_size: StepSize | None = None
+    if TYPE_CHECKING:  # (an option, or a property)
+
+        @property
+        def step(self) -> Step:
+            """Which way a visit goes."""
 
     def rule_for(self, objective: Objective) -> StepSize:
         """As asked for; else exact steps where they have a closed form, and adaptive ones."""
         if self.step_size is not None:
             return self.step_size
+        if not self.step.line_search:
+            return Predefined()
         return ExactSearch() if objective.is_quadratic else Adaptive()
 
     @property
     def is_monotone(self) -> bool:
         """Unless the length of steps is decided without looking at f."""
-        return not isinstance(self.step_size, (Predefined, ShortStep))
+        is_blind = self.step_size is None and not self.step.line_search
+        return not is_blind and not isinstance(self.step_size, (Predefined, ShortStep))
 
     @property
     def _search_words(self) -> str:
