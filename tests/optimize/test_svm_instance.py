@@ -133,3 +133,15 @@ def test_the_lower_bound_is_the_primal_of_the_svm():
     primal = 0.5 * LAM * w @ w + np.mean(hinge)
     assert primal == pytest.approx(-result.certificate.dual, abs=1e-12)
     assert primal + result.value <= 1e-8
+
+
+def test_files_of_one_are_refused_by_the_other(tmp_path):
+    problem, A, b, domain = both_forms(3)
+    f = bo.Quadratic(LAM * A.T @ A, -b)
+    ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"
+    bo.minimize(f, domain, "bcfw", 0.1, checkpoint=ours, random_state=0)
+    bw.solve(problem, LAM, bw.BCFW(), 0.1, checkpoint=theirs, random_state=0)
+    with pytest.raises(bw.InputError, match="give another path"):
+        bo.minimize(f, domain, "bcfw", 0.1, checkpoint=theirs, random_state=0)
+    with pytest.raises(bw.InputError, match="give another path"):
+        bw.solve(problem, LAM, bw.BCFW(), 0.1, checkpoint=ours, random_state=0)

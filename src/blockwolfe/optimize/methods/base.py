@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blockwolfe.base.checks import check_kind
-from blockwolfe.errors import OptionError
+from blockwolfe.errors import OptionError, closest, unknown_option
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.space import Setup, Space
 from blockwolfe.optimize.step_sizes import Adaptive, ExactSearch, Predefined, ShortStep, StepSize
-from blockwolfe.rules.registry import from_words, known
+from blockwolfe.rules.registry import from_words, known, names_of
 from blockwolfe.rules.steps import Step
 from blockwolfe.running.engine import BaseMethod
 
@@ -94,11 +94,19 @@ def as_optimizer(method: Any) -> Optimizer:
     """
     if isinstance(method, Optimizer):
         return method
+    if isinstance(method, BaseMethod):
+        raise OptionError(
+            f"method={method!r} is one for structured SVMs (solve); here use a name such as "
+            "'bcfw', or an object such as optimize.BlockFrankWolfe()."
+        )
     if not isinstance(method, str):
         raise OptionError(
             f"method={method!r} is neither a name nor a method object such as "
             "optimize.FrankWolfe()."
         )
-    is_step = method.split("+")[0] in known("step")
-    found: Optimizer = from_words("optimizer", f"fw+{method}" if is_step else method)
+    head, steps = method.split("+")[0], known("step")
+    near = None if head in (methods := known("optimizer")) else closest(head, steps)
+    if head not in steps and near is not None and closest(head, methods) is None:
+        raise unknown_option("method", method, [*steps, *names_of("optimizer")], meant=near)
+    found: Optimizer = from_words("optimizer", f"fw+{method}" if head in steps else method)
     return found
