@@ -41,6 +41,10 @@ class ActiveSet:
     def __len__(self) -> int:
         return len(self.atoms)
 
+    def copy(self) -> ActiveSet:
+        """The same atoms and weights."""
+        return ActiveSet(self.size, self.atoms, self.weights)
+
     def find(self, atom: Atom) -> int:
         """The row of an equal atom, or -1."""
         return self._rows.get(atom.key, -1)
@@ -114,8 +118,8 @@ class ActiveSet:
         value = read.array("value", np.float64, (int(lengths.sum()),))
         n_index = int(listed[listed > 0].sum())
         index = read.array("index", np.int64, (n_index,), least=0, most=max(size - 1, 0))
-        if not len(weights) or abs(float(weights.sum()) - 1.0) > ROUNDING:
-            raise Misfit("the weights of an active set do not add up to one.")
+        if not weights.all() or abs(float(weights.sum()) - 1.0) > ROUNDING:
+            raise Misfit("the weights of an active set are not above zero, or not one in all.")
         atoms, at, begin = [], 0, 0
         for n, length in zip(listed.tolist(), lengths.tolist(), strict=True):
             entries = value[at : at + length]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.base.rounding import ROUNDING, UNITS
+from blockwolfe.base.rounding import UNITS
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.errors import OracleError
@@ -136,7 +136,7 @@ class OptimizeEngine(Engine):
         """Sum of the block gaps as last seen."""
         return float(self.passes.gap.sum())
 
-    def active_sets(self) -> list[ActiveSet] | None:
+    def state(self) -> list[ActiveSet] | None:
         """The atoms that the blocks are means of; None where the method keeps none."""
         return None
 
@@ -145,7 +145,7 @@ class OptimizeEngine(Engine):
     def to_save(self) -> dict[str, Any]:
         """Everything that a checkpoint must hold."""
         return self.passes.to_save() | {
-            "x": self.follower.x,
+            "follower": self.follower.to_save(),
             "counted": dict(self._counted),
             "rng": plain_state(self.rng),
         }
@@ -153,14 +153,12 @@ class OptimizeEngine(Engine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read = Reader(saved)
-        x = read.array("x", np.float64, (self.space.size,))
-        distance = self.space.domain.distance(x)
-        if distance > ROUNDING**0.5 * (1.0 + float(np.abs(x).max(initial=0.0))):
+        self.follower.restore(read.inside("follower").values)
+        distance = self.space.excess(self.follower.x)
+        if distance > 0.0:
             raise Misfit(f"x is outside of the domain, by {distance:.3g}.")
         counted = read.inside("counted")
         self._counted = {name: counted.integer(name) for name in COUNTED}
         self.passes.restore(saved)
         restore_state(self.rng, read.given("rng"))
-        self.follower.x[:] = x
-        self.follower.rebuild()
         self._known = None

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.identity import identify
-from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.schema import Misfit
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, ModelFileError
+from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.domains.base import Domain
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.methods.base import Optimizer, as_optimizer
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.function import as_objective
-from blockwolfe.optimize.result import OptimizeEvent, OptimizeResult
+from blockwolfe.optimize.result import REMEDIES, OptimizeEvent, OptimizeResult
 from blockwolfe.optimize.space import Setup, Space
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.status import Status
@@ -126,20 +127,28 @@ class Minimize(ToTolerance[OptimizeResult]):
         """The point, its certificate, and how it was reached."""
         engine = self._engine
         unknown = Certificate.unknown(engine.n_blocks, engine.lam)
-        certificate, x = driver.current or unknown, engine.w.copy()
+        certificate, x, active = driver.current or unknown, engine.w.copy(), engine.state()
         if driver.is_late and driver.kept is not None:
-            certificate, x = driver.kept.certificate, driver.kept.w
+            certificate, x, active = driver.kept.certificate, driver.kept.w, driver.kept.state
         domain, begin, blocks = engine.space.domain, 0, []
         for each in domain.blocks:
             blocks.append(x[begin : begin + each.size].reshape(each.shape))
             begin += each.size
-        active = engine.active_sets()
         return OptimizeResult(
             x=x.reshape(domain.shape),
             blocks=blocks,
             active_sets=active,
             **self.told(driver, certificate, status),
         )
+
+    def _remedy(
+        self, driver: Driver[OptimizeResult], certificate: Certificate, status: Status
+    ) -> str:
+        if not driver.is_late:
+            return REMEDIES.get(status, "")
+        has_one = driver.kept is not None
+        what = "The result is an earlier point, which has one" if has_one else "There is none"
+        return f"No time was left for a final certificate. {what}: raise time_limit."
 
 
 # -- checks ----------------------------------------------------------------------------------------
@@ -178,7 +187,7 @@ def _checked_start(start: Any, space: Space) -> Any:
         ]:
             start = start.x
         else:
-            return list(active)
+            return _checked_atoms(list(active), space)
     try:
         x = np.array(start, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
@@ -188,13 +197,21 @@ def _checked_start(start: Any, space: Space) -> Any:
             f"start has {x.size} entries, or some that are not finite; expected "
             f"{space.size} finite numbers."
         )
-    distance = space.domain.distance(x)
-    if distance > ROUNDING**0.5 * (1.0 + float(np.abs(x).max(initial=0.0))):
+    distance = space.excess(x)
+    if distance > 0.0:
         raise InputError(
             f"start is outside of {space.domain!r}, by {distance:.3g}; project it first, or leave "
             "it out."
         )
     return x
+
+
+def _checked_atoms(active: list[ActiveSet], space: Space) -> list[ActiveSet]:
+    try:
+        space.check_atoms(active)
+    except Misfit as error:
+        raise InputError(f"start is a result of another domain: {error}") from error
+    return active
 
 
 # -- checkpoints -----------------------------------------------------------------------------------

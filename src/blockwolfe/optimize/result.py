@@ -9,9 +9,19 @@ import numpy as np
 from blockwolfe.base.markup import table
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.results.result import RunResult
+from blockwolfe.results.status import Status
 from blockwolfe.results.trace import TraceRow
 
-__all__ = ["OptimizeEvent", "OptimizeResult"]
+__all__ = ["REMEDIES", "OptimizeEvent", "OptimizeResult"]
+
+REMEDIES = {
+    Status.MAX_PASSES: "Raise max_passes or tol, or try a method with atoms, such as 'pairwise'.",
+    Status.MAX_ORACLE_CALLS: "Raise max_oracle_calls or tol; 'fcfw' needs the fewest calls.",
+    Status.TIME_LIMIT: "Raise time_limit or tol.",
+    Status.STALLED: "Raise tol, or scale the problem: steps gain less than rounding here.",
+    Status.INEXACT_ORACLE: "Make the linear oracle exact (check_domain tests it).",
+    Status.INTERRUPTED: "Go on with start=result.",
+}
 
 
 @dataclass(frozen=True)

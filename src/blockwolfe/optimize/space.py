@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.schema import Misfit
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
@@ -26,7 +28,13 @@ class Place(NamedTuple):
 
     def minimize(self, gradient: np.ndarray) -> Atom:
         """The oracle's atom; what it cannot be is refused."""
-        atom = self.domain.minimize(gradient)
+        return self._checked(self.domain.minimize(gradient))
+
+    def start(self) -> Atom:
+        """Where the block begins."""
+        return self._checked(self.domain.start())
+
+    def _checked(self, atom: Any) -> Atom:
         if not isinstance(atom, Atom) or atom.size != self.domain.size:
             found = f"an atom of size {atom.size}" if isinstance(atom, Atom) else repr(atom)
             raise OracleError(
@@ -34,6 +42,13 @@ class Place(NamedTuple):
                 f"expected an Atom of size {self.domain.size}. Run check_domain on it."
             )
         return atom
+
+
+def excess(domain: Domain, x: np.ndarray) -> float:
+    """How far a point is outside of a set; 0 where that is rounding, or cannot be told."""
+    distance = domain.distance(x)
+    most = ROUNDING**0.5 * (1.0 + float(np.abs(x).max(initial=0.0)))
+    return distance if distance > most else 0.0
 
 
 class Space:
@@ -54,6 +69,21 @@ class Space:
         """Length of x."""
         return self.domain.size
 
+    def excess(self, x: np.ndarray) -> float:
+        """How far x is outside of the domain; 0 where that is rounding, or cannot be told."""
+        return excess(self.domain, x)
+
+    def check_atoms(self, active: list[ActiveSet]) -> None:
+        """Refuse atoms that are none: a point that steps move to must be in the set."""
+        for place, each in zip(self.places, active, strict=True):
+            for atom in each.atoms:
+                distance = excess(place.domain, atom.dense())
+                if distance > 0.0:
+                    raise Misfit(
+                        f"an atom of block {place.number} is outside of {place.domain!r}, by "
+                        f"{distance:.3g}."
+                    )
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -68,11 +98,10 @@ class Setup:
         """Where a method with active sets begins."""
         if self.start is None:
             return [
-                ActiveSet(place.domain.size, [place.domain.start()], [1.0])
-                for place in self.space.places
+                ActiveSet(place.domain.size, [place.start()], [1.0]) for place in self.space.places
             ]
         if isinstance(self.start, list):
-            return [ActiveSet(each.size, each.atoms, each.weights) for each in self.start]
+            return [each.copy() for each in self.start]
         raise InputError(
             "start is a point, but steps of this method go by the atoms that a point is a mean of; "
             "give a result of a method that has them, or use 'fw' or 'bcfw+forward'."

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.rounding import ROUNDING, UNITS
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import OracleError
 from blockwolfe.optimize.active_set import ActiveSet
@@ -41,9 +41,9 @@ class VisitingEngine(OptimizeEngine):
             return setup.point()
         return np.concatenate([active.mean() for active in self._active])
 
-    def active_sets(self) -> list[ActiveSet] | None:
-        """With steps that need them."""
-        return self._active
+    def state(self) -> list[ActiveSet] | None:
+        """With steps that need them: copies, which no later step changes."""
+        return None if self._active is None else [active.copy() for active in self._active]
 
     # -- a visit -------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class VisitingEngine(OptimizeEngine):
         scores = active.scores(self._gradient(place))
         away, best = int(np.argmax(scores)), int(np.argmin(scores))
         slope = float(scores[away] - scores[best])
-        if not slope > max(least, 0.0):
+        if not slope > max(least, UNITS * float(np.abs(scores).max())):  # (below: rounding)
             return False
         move = self._pairwise(place, active.atoms[best], away, slope)
         gamma = self._length(move, place.number)
@@ -218,7 +218,8 @@ class VisitingEngine(OptimizeEngine):
             ActiveSet.restored(place.domain.size, sets.inside(str(place.number)).values)
             for place in self.space.places
         ]
-        mean = np.concatenate([each.mean() for each in self._active])
+        self.space.check_atoms(self._active)
+        mean = np.concatenate([each.copy().mean() for each in self._active])
         off = float(np.abs(mean - self.follower.x).max(initial=0.0))
         if off > 1e-6 * (1.0 + float(np.abs(mean).max(initial=0.0))):
             raise Misfit("x is not the mean of its atoms.")

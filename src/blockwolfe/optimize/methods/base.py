@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blockwolfe.base.checks import check_kind
-from blockwolfe.errors import OptionError
+from blockwolfe.errors import OptionError, closest, unknown_option
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.space import Setup, Space
 from blockwolfe.optimize.step_sizes import Adaptive, ExactSearch, Predefined, ShortStep, StepSize
-from blockwolfe.rules.registry import from_words, known
+from blockwolfe.rules.registry import from_words, known, names_of
+from blockwolfe.rules.steps import Step
 from blockwolfe.running.engine import BaseMethod
 
 __all__ = ["STEP_SIZES", "Optimizer", "StepMethod", "as_optimizer", "check_choice"]
@@ -48,17 +49,25 @@ class StepMethod(Optimizer):
     """A method with steps along lines, whose length a step-size rule decides."""
 
     step_size: StepSize | None = None
+    if TYPE_CHECKING:  # (an option, or a property)
+
+        @property
+        def step(self) -> Step:
+            """Which way a visit goes."""
 
     def rule_for(self, objective: Objective) -> StepSize:
         """As asked for; else exact steps where they have a closed form, and adaptive ones."""
         if self.step_size is not None:
             return self.step_size
+        if not self.step.line_search:
+            return Predefined()
         return ExactSearch() if objective.is_quadratic else Adaptive()
 
     @property
     def is_monotone(self) -> bool:
         """Unless the length of steps is decided without looking at f."""
-        return not isinstance(self.step_size, (Predefined, ShortStep))
+        is_blind = self.step_size is None and not self.step.line_search
+        return not is_blind and not isinstance(self.step_size, (Predefined, ShortStep))
 
     @property
     def _search_words(self) -> str:
@@ -85,11 +94,19 @@ def as_optimizer(method: Any) -> Optimizer:
     """
     if isinstance(method, Optimizer):
         return method
+    if isinstance(method, BaseMethod):
+        raise OptionError(
+            f"method={method!r} is one for structured SVMs (solve); here use a name such as "
+            "'bcfw', or an object such as optimize.BlockFrankWolfe()."
+        )
     if not isinstance(method, str):
         raise OptionError(
             f"method={method!r} is neither a name nor a method object such as "
             "optimize.FrankWolfe()."
         )
-    is_step = method.split("+")[0] in known("step")
-    found: Optimizer = from_words("optimizer", f"fw+{method}" if is_step else method)
+    head, steps = method.split("+")[0], known("step")
+    near = None if head in (methods := known("optimizer")) else closest(head, steps)
+    if head not in steps and near is not None and closest(head, methods) is None:
+        raise unknown_option("method", method, [*steps, *names_of("optimizer")], meant=near)
+    found: Optimizer = from_words("optimizer", f"fw+{method}" if head in steps else method)
     return found

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.optimize.directions import Direction
 from blockwolfe.optimize.objectives.lines import Line
 
 __all__ = ["Follower"]
+
+_DRIFT = 1e-6  # of what is maintained, between two certificates, is far less than this
 
 
 class Follower(ABC):
     """An objective at a point x that moves, with what it maintains of it.
 
     `x` is the follower's own array. Who writes to it (to put it back into its set, say) calls
-    `rebuild` afterwards.
+    `rebuild` afterwards. `maintained` names the arrays that move with it.
     """
 
+    maintained: ClassVar[tuple[str, ...]] = ()
     x: np.ndarray
 
     @abstractmethod
@@ -57,3 +61,23 @@ class Follower(ABC):
     @abstractmethod
     def rebuild(self) -> None:
         """What is maintained, anew from x: rounding errors of many moves add up."""
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, np.ndarray]:
+        """X and what is maintained: with its rounding errors, so that a run goes on to the bit."""
+        return {name: getattr(self, name) for name in ("x", *self.maintained)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`; what is not that of x, but for rounding, is refused."""
+        read = Reader(saved, "follower")
+        self.x[:] = read.array("x", np.float64, self.x.shape)
+        self.rebuild()
+        for name in self.maintained:
+            anew = getattr(self, name)
+            kept = read.array(name, np.float64, anew.shape)
+            if np.abs(kept - anew).max(initial=0.0) > _DRIFT * (
+                1.0 + np.abs(anew).max(initial=0.0)
+            ):
+                raise Misfit(f"{name} is not that of x.")
+            anew[:] = kept

@@ -71,6 +71,8 @@ class LeastSquares(Objective):
 class LeastSquaresFollower(Follower):
     """It maintains the residual."""
 
+    maintained: ClassVar[tuple[str, ...]] = ("residual",)
+
     def __init__(self, objective: LeastSquares, x: np.ndarray) -> None:
         self.x, self._b, self._scale = x, objective.b, objective.scale
         self._matrix = columns_of(objective.A)

@@ -7,7 +7,7 @@ a move          m and p change in the rows of A d alone
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -85,6 +85,8 @@ def _loss(margins: np.ndarray) -> np.ndarray:
 class LogisticFollower(Follower):
     """It maintains the margins m, and p."""
 
+    maintained: ClassVar[tuple[str, ...]] = ("margins", "pull")
+
     def __init__(self, objective: Logistic, x: np.ndarray) -> None:
         self.x, self._b, self._scale = x, objective.b, objective.scale
         self._matrix = columns_of(objective.A)
@@ -96,7 +98,7 @@ class LogisticFollower(Follower):
 
     def gradient(self, block: slice) -> np.ndarray:
         """The gradient at x in the coordinates of a block."""
-        found = self._matrix.adjoint(self._pull, block)
+        found = self._matrix.adjoint(self.pull, block)
         found *= self._scale
         return found
 
@@ -125,11 +127,11 @@ class LogisticFollower(Follower):
     def rebuild(self) -> None:
         """Margins and p, anew from x."""
         self.margins = self._b * self._matrix.times(self.x)
-        self._pull = np.empty(len(self._b))
+        self.pull = np.empty(len(self._b))
         self._renew(slice(0, len(self._b)))
 
     def _renew(self, rows: np.ndarray | slice) -> None:
-        self._pull[rows] = -self._b[rows] * expit(-self.margins[rows])
+        self.pull[rows] = -self._b[rows] * expit(-self.margins[rows])
 
 
 class LogisticLine(Line):

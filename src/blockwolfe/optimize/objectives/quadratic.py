@@ -105,6 +105,8 @@ def _symmetric(Q: Any) -> Any:
 class QuadraticFollower(Follower):
     """It maintains Q x."""
 
+    maintained: ClassVar[tuple[str, ...]] = ("product",)
+
     def __init__(self, objective: Quadratic, x: np.ndarray) -> None:
         self.x, self._c = x, objective.c
         self._matrix = columns_of(objective.Q)

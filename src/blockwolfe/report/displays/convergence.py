@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.estimators.svm import StructuredSVM
-from blockwolfe.results.result import Result
+from blockwolfe.results.result import RunResult
 from blockwolfe.results.trace import Trace
 
 __all__ = ["ConvergenceDisplay"]
@@ -41,8 +41,8 @@ class ConvergenceDisplay:
         return cls.from_result(svm.result_)
 
     @classmethod
-    def from_result(cls, result: Result) -> ConvergenceDisplay:
-        """The display of a solver's result."""
+    def from_result(cls, result: RunResult) -> ConvergenceDisplay:
+        """The display of a result, of `solve` or `optimize.minimize`."""
         return cls(result.trace, result.tol * result.certificate.unit)
 
     @property
@@ -65,7 +65,7 @@ class ConvergenceDisplay:
         left.fill_between(x, self.dual, self.primal, alpha=0.25, label="the optimum is in here")
         left.plot(x, self.primal, ".-", label="primal")
         left.plot(x, self.dual, ".-", label="dual")
-        left.set(ylabel="objective (1)", title="Bounds")
+        left.set(ylabel="objective", title="Bounds")
         middle.semilogy(x, self.gap, ".-", label="certified gap")
         if self.tol:
             middle.axhline(self.tol, color="grey", linestyle="--", label="tol")

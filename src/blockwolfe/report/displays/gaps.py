@@ -27,8 +27,8 @@ class BlockGapsDisplay:
     (3, 2)
     """
 
-    def __init__(self, gaps: Any) -> None:
-        self.gaps = np.asarray(gaps, dtype=np.float64)
+    def __init__(self, gaps: Any, block: str = "example") -> None:
+        self.gaps, self.block = np.asarray(gaps, dtype=np.float64), block
         if not np.isfinite(self.gaps).all():
             raise OptionError(
                 "the block gaps are not known, because the run ended without a full pass; "
@@ -37,8 +37,8 @@ class BlockGapsDisplay:
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> BlockGapsDisplay:
-        """Of a certificate."""
-        return cls(certificate.block_gaps)
+        """Of a certificate; those of the general form have no lambda, and no examples."""
+        return cls(certificate.block_gaps, "example" if certificate.lam else "block")
 
     @classmethod
     def from_estimator(cls, svm: StructuredSVM) -> BlockGapsDisplay:
@@ -69,10 +69,10 @@ class BlockGapsDisplay:
         left.hist(self.gaps, bins=min(40, max(5, len(self.gaps) // 4)))
         left.set_yscale("log")
         title = f"{len(self.gaps)} block gaps, {self.total:.3g} in all"
-        left.set(xlabel="block gap", ylabel="examples", title=title)
+        left.set(xlabel="block gap", ylabel=f"{self.block}s", title=title)
         hardest = self.hardest(n_hardest)
         right.barh([str(i) for i in hardest], self.gaps[hardest])
         right.invert_yaxis()
-        right.set(xlabel="block gap", ylabel="example", title="The hardest examples")
+        right.set(xlabel="block gap", ylabel=self.block, title=f"The hardest {self.block}s")
         self.axes_, self.figure_ = axes, left.figure
         return self
