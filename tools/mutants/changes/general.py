@@ -37,8 +37,8 @@ MUTANTS = [
     ),
     Mutant(
         VISITING,
-        "is_drop = gamma >= move.longest",
-        "is_drop = False",
+        "active, is_drop = self._active[place.number], gamma >= move.longest",
+        "active, is_drop = self._active[place.number], False",
         "an atom keeps a weight that is rounding",
         METHODS,
     ),

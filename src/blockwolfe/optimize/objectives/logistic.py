@@ -104,7 +104,7 @@ class LogisticFollower(Follower):
 
     def entries(self, index: np.ndarray) -> np.ndarray:
         """The gradient at x in some coordinates."""
-        return self._scale * self._matrix.adjoint_at(self._pull, index)
+        return self._scale * self._matrix.adjoint_at(self.pull, index)
 
     def along(self, direction: Direction) -> LogisticLine:
         """The objective on the line through x along d."""
