@@ -114,11 +114,11 @@ def test_randomised_away_steps_are_linear(seed):
     """With a tenth of the atoms at each call."""
     f, x = face_problem(n=30)
     domain = bo.L1Ball(30)
-    passes, gaps = gaps_of(f, domain, bo.RandomizedAway(share=0.1), 3000, seed)
+    passes, gaps = gaps_of(f, domain, bo.RandomizedAway(share=0.1, certify_every=2), 400, seed)
     assert gaps[-1] < 1e-10
-    assert slope_of(passes, gaps) < -0.01
-    plain, of_plain = gaps_of(f, domain, "fw", 1000)
-    assert of_plain[-1] > 1e-5
+    assert slope_of(passes, gaps) < -0.1
+    plain, of_plain = gaps_of(f, domain, "fw", 400)
+    assert of_plain[-1] > 1e-3
     assert slope_of(plain, of_plain) > -0.01
 
 

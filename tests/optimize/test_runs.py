@@ -1,6 +1,7 @@
 """Runs of the general form: seeds, budgets, callbacks, Ctrl-C, going on, pictures."""
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -24,6 +25,25 @@ def test_the_same_seed_gives_the_same_run(case, kind):
     other = bo.minimize(f, domain, method, **options | {"random_state": 5})
     if method.startswith("bcfw") or method in ("projected", "raway"):
         assert not np.array_equal(other.x, first.x)
+
+
+def test_a_step_rule_of_ones_own():
+    """A plain function, which the loop of an SVM would compile."""
+
+    @dataclass(frozen=True)
+    class Mine(bw.Step):
+        name, words = "mine", "steps of my own"
+
+        @staticmethod
+        def choose(choices):
+            return Mine.PAIRWISE if choices.alpha_away < 0.5 else Mine.FORWARD
+
+    f = objectives(11)["least squares"]
+    result = bo.minimize(f, BALL, bo.FrankWolfe(Mine()), 1e-8)
+    assert result.is_certified
+    assert not np.array_equal(
+        result.trace["n_active"][:20], bo.minimize(f, BALL, "pairwise", 1e-8).trace["n_active"][:20]
+    )
 
 
 # -- budgets -------------------------------------------------------------------------------------
