@@ -40,13 +40,13 @@ def trial(path):
     return bw.Checkpoint(path, every=0)
 
 
-@pytest.mark.parametrize("kind", ["least squares", "quadratic", "logistic", "function"])
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "function"])
 @pytest.mark.parametrize("case", METHODS, ids=name_of)
 def test_a_crash_after_any_pass(case, kind, tmp_path):
     method, domain = case
     f, options = objective(kind), {"tol": 0.0, "max_passes": 13, "random_state": 0}
     expected = bo.minimize(f, domain, method, **options)
-    for n_passes in (1, 4, 11):
+    for n_passes in (4, 11):
 
         def crash(event, n_passes=n_passes):
             if event.row.passes == n_passes:
@@ -84,7 +84,7 @@ def test_a_crash_within_a_pass(method, kind, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Writer, "write", write_and_crash)
     monkeypatch.setattr("blockwolfe.base.pace.GROWTH", 1)  # (slices stay one visit long)
-    for after in (1, 2, 3, 6, 14, 19):
+    for after in (1, 3, 6, 14):
         written.clear()
         stop[:] = [after]
         checkpoint = trial(tmp_path / f"{after}.npz")

@@ -49,7 +49,8 @@ def test_a_step_rule_of_ones_own():
 # -- budgets -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", METHODS, ids=name_of)
+# (an oracle of one's own has no numbered atoms)
+@pytest.mark.parametrize("case", [case for case in METHODS if case[0] != "raway"], ids=name_of)
 @pytest.mark.parametrize("limit", [4, 5, 23, 60])
 def test_oracle_calls_are_at_most_as_many_as_allowed(case, limit):
     method, domain = case
@@ -63,8 +64,6 @@ def test_oracle_calls_are_at_most_as_many_as_allowed(case, limit):
         project = block.project if block.has_projection else None
         return bo.Oracle(oracle, block.size, is_polytope=True, project=project)
 
-    if method == "raway":  # (its atoms have numbers)
-        pytest.skip("an oracle of one's own has no numbered atoms")
     f = objectives(11)["least squares"]
     watched = bo.Product([counted(block) for block in domain.blocks])
     result = bo.minimize(f, watched, method, 0.0, max_oracle_calls=limit, random_state=0)
