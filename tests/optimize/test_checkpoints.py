@@ -230,13 +230,12 @@ def twice(header, arrays):
 
 
 def atom_outside(header, arrays):
-    """Two atoms outside, with the same mean."""
+    """One atom twice as long, at half its weight; the mean is the same."""
     value, weights = (arrays[f"engine.active_sets.0.{n}"] for n in ("value", "weights"))
-    index, x = arrays["engine.active_sets.0.index"], arrays["engine.follower.x"]
-    value[:2] *= [1.0, 3.0]
-    weights[1] /= 3.0
-    weights[0] = 1.0 - weights[1:].sum()
-    x[index[0]] = weights[0] * value[0]
+    moved = 0.5 * weights[1]
+    value[0] *= weights[0] / (weights[0] + moved)
+    value[1] *= 2.0
+    weights[0], weights[1] = weights[0] + moved, moved
 
 
 def no_number(header, arrays):
