@@ -40,13 +40,13 @@ def trial(path):
     return bw.Checkpoint(path, every=0)
 
 
-@pytest.mark.parametrize("kind", ["least squares", "quadratic", "logistic", "function"])
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "function"])
 @pytest.mark.parametrize("case", METHODS, ids=name_of)
 def test_a_crash_after_any_pass(case, kind, tmp_path):
     method, domain = case
     f, options = objective(kind), {"tol": 0.0, "max_passes": 13, "random_state": 0}
     expected = bo.minimize(f, domain, method, **options)
-    for n_passes in (1, 4, 11):
+    for n_passes in (4, 11):
 
         def crash(event, n_passes=n_passes):
             if event.row.passes == n_passes:
@@ -84,7 +84,7 @@ def test_a_crash_within_a_pass(method, kind, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Writer, "write", write_and_crash)
     monkeypatch.setattr("blockwolfe.base.pace.GROWTH", 1)  # (slices stay one visit long)
-    for after in (1, 2, 3, 6, 14, 19):
+    for after in (1, 3, 6, 14):
         written.clear()
         stop[:] = [after]
         checkpoint = trial(tmp_path / f"{after}.npz")
@@ -230,13 +230,12 @@ def twice(header, arrays):
 
 
 def atom_outside(header, arrays):
-    """Two atoms outside, with the same mean."""
+    """One atom twice as long, at half its weight; the mean is the same."""
     value, weights = (arrays[f"engine.active_sets.0.{n}"] for n in ("value", "weights"))
-    index, x = arrays["engine.active_sets.0.index"], arrays["engine.follower.x"]
-    value[:2] *= [1.0, 3.0]
-    weights[1] /= 3.0
-    weights[0] = 1.0 - weights[1:].sum()
-    x[index[0]] = weights[0] * value[0]
+    moved = 0.5 * weights[1]
+    value[0] *= weights[0] / (weights[0] + moved)
+    value[1] *= 2.0
+    weights[0], weights[1] = weights[0] + moved, moved
 
 
 def no_number(header, arrays):

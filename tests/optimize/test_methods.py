@@ -114,7 +114,7 @@ def test_polytopes(name):
         assert all(value >= lower - 1e-12 * (1.0 + abs(value)) for value in values.values())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "function"])
 @pytest.mark.parametrize("name", BALLS)
 def test_balls(name, kind):
     domain, project, largest_product = BALLS[name]
@@ -122,7 +122,7 @@ def test_balls(name, kind):
     reference = over_ball(f, project, largest_product, np.zeros(domain.size))
     for method in METHODS:
         if is_for(method, domain):
-            result = bo.minimize(f, domain, method, 1e-5, max_passes=150, random_state=1)
+            result = bo.minimize(f, domain, method, 1e-5, max_passes=60, random_state=1)
             check(result, f, domain, reference)
             if result.active_sets is not None:
                 check_atoms(result, domain)
@@ -151,13 +151,13 @@ def test_a_product_of_round_and_flat_sets():
 # -- along the way -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "function"])
 @pytest.mark.parametrize(
     "method", [m for m in METHODS if m not in ("fw+predefined", "raway")] + ["fw+adaptive"]
 )
 def test_the_value_never_rises(method, kind):
     f, seen = objectives(FLAT.size)[kind], []
-    result = bo.minimize(f, FLAT, method, 0.0, max_passes=40, random_state=3, callbacks=seen.append)
+    result = bo.minimize(f, FLAT, method, 0.0, max_passes=25, random_state=3, callbacks=seen.append)
     values = np.array([f.value(event.x) for event in seen])
     assert len(values) > 5
     assert values[-1] < values[0]

@@ -20,21 +20,21 @@ def blocks_problem(n_blocks, size, seed):
     return bo.Quadratic(Q, c), bo.Product([bo.Simplex(size)] * n_blocks), curvature
 
 
-@pytest.mark.parametrize("n_blocks", [1, 2, 5, 20])
+@pytest.mark.parametrize("n_blocks", [1, 2, 5, 12])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_predefined_steps(n_blocks, seed):
     """f(x_k) - f* <= 2n / (k + 2n) (C + h_0), in expectation: here for the mean of some runs."""
     f, domain, curvature = blocks_problem(n_blocks, 4, seed)
     best = bo.minimize(f, domain, "bcfw+pairwise", 1e-9, random_state=0).certificate.dual
     runs = []
-    for draw in range(8):
+    for draw in range(4):
         values = []
         bo.minimize(
             f,
             domain,
             "bcfw+uniform+predefined",
             0.0,
-            max_passes=60,
+            max_passes=40,
             random_state=draw,
             callbacks=lambda event, values=values: values.append(f.value(event.x)),
         )
@@ -114,11 +114,11 @@ def test_randomised_away_steps_are_linear(seed):
     """With a tenth of the atoms at each call."""
     f, x = face_problem(n=30)
     domain = bo.L1Ball(30)
-    passes, gaps = gaps_of(f, domain, bo.RandomizedAway(0.1, certify_every=1), 3000, seed)
+    passes, gaps = gaps_of(f, domain, bo.RandomizedAway(share=0.1, certify_every=2), 400, seed)
     assert gaps[-1] < 1e-10
-    assert slope_of(passes, gaps) < -0.01
-    plain, of_plain = gaps_of(f, domain, "fw", 1000)
-    assert of_plain[-1] > 1e-5
+    assert slope_of(passes, gaps) < -0.1
+    plain, of_plain = gaps_of(f, domain, "fw", 400)
+    assert of_plain[-1] > 1e-3
     assert slope_of(plain, of_plain) > -0.01
 
 

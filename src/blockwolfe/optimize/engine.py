@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.interrupts import Shield
 from blockwolfe.base.rounding import UNITS
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
@@ -42,7 +43,7 @@ class OptimizeEngine(Engine):
         self.follower = setup.objective.follow(self._first_point(setup))
         self.passes = GapPasses(self.n_blocks, sampling or Cyclic(), setup.rng)
         self._counted = dict.fromkeys(COUNTED, 0)
-        self._total_gap = np.inf
+        self._shield = Shield()
         # What the oracle of the only block said at this very x, by a certificate.
         self._known: tuple[np.ndarray, Atom] | None = None
 
@@ -56,9 +57,10 @@ class OptimizeEngine(Engine):
         self.passes.run(max_visits, may_go_on, self._visit_until)
 
     def _visit_until(self, until: int) -> None:
-        passes = self.passes
-        while passes.done < until:
-            self._visit(self.space.places[passes.next_block()])
+        passes, places = self.passes, self.space.places
+        with self._shield.ready():
+            while passes.done < until:
+                self._visit(places[passes.next_block()])
 
     def _visit(self, place: Place) -> None:
         """One visit; whatever it changes, it changes inside one `_made`."""
@@ -66,7 +68,7 @@ class OptimizeEngine(Engine):
 
     def _made(self, change: Callable[[], None], **counted: int) -> None:
         """A visit is made: all of it, or (at Ctrl-C) nothing."""
-        with uninterrupted():
+        with self._shield:
             change()
             self._known = None
             self.count(visits=1, **counted)
@@ -98,7 +100,6 @@ class OptimizeEngine(Engine):
         )
         with uninterrupted():
             self._known = known if self.n_blocks == 1 else None
-            self._total_gap = total
             self.passes.gap[:] = np.maximum(gaps, 0.0)
             self.count(certificate_calls=self.n_blocks)
         return found

@@ -38,9 +38,14 @@ def difference(to: Atom | np.ndarray, origin: Atom | np.ndarray, at: slice) -> D
         value = to.dense()
         _add(value, origin, -1.0)
         return Direction(at, value).thinned()
-    index, place = np.unique(np.concatenate([to.index, origin.index]), return_inverse=True)
-    value = np.bincount(place, np.concatenate([to.value, -origin.value]), minlength=len(index))
-    return Direction(index + at.start, np.asarray(value, dtype=np.float64))
+    index = np.concatenate([to.index, origin.index])
+    order = index.argsort(kind="stable")
+    index, value = index[order], np.concatenate([to.value, -origin.value])[order]
+    is_new = index[1:] != index[:-1]
+    if not is_new.all():  # (a coordinate of both)
+        first = np.flatnonzero(np.concatenate([[True], is_new]))
+        index, value = index[first], np.add.reduceat(value, first)
+    return Direction(index + at.start, value)
 
 
 def _add(value: np.ndarray, other: Atom | np.ndarray, scale: float) -> None:

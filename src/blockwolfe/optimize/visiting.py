@@ -6,12 +6,10 @@ moves along it. One block that is the whole domain is the plain method.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.rounding import ROUNDING, UNITS
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import OracleError
@@ -34,6 +32,8 @@ class VisitingEngine(OptimizeEngine):
         self._active = setup.active_sets() if method.step.needs_corners else None
         super().__init__(method, setup, sampling)
         self.step, self.step_size = method.step, method.rule_for(setup.objective)
+        # (compiled for the loop of an SVM, where a rule is the library's own)
+        self._rule = getattr(self.step.choose, "py_func", self.step.choose)
         self.memory = np.zeros((self.n_blocks, self.step_size.n_memory))
 
     def _first_point(self, setup: Setup) -> np.ndarray:
@@ -94,29 +94,28 @@ class VisitingEngine(OptimizeEngine):
             return self._forward(place, atom, forward, -1)
         active = self._active[place.number]
         scores = active.scores(gradient)
-        away, best = int(np.argmax(scores)), int(np.argmin(scores))
-        highest, lowest = float(scores[away]), score - forward
-        self._check_oracle(place, float(scores[best]), lowest, float(np.abs(scores).max()))
+        away, best = int(scores.argmax()), int(scores.argmin())
+        highest, known, lowest = float(scores[away]), float(scores[best]), score - forward
+        self._check_oracle(place, known, lowest, max(abs(highest), abs(known)))
         alpha = float(active.weights[away])
-        slopes = (forward, highest - lowest, highest - score, highest - float(scores[best]))
-        moves: dict[int, Callable[[], Move]] = {
-            FORWARD: lambda: self._forward(place, atom, forward, away),
-            PAIRWISE: lambda: self._pairwise(place, atom, away, slopes[PAIRWISE]),
-            AWAY: lambda: self._away(place, away, slopes[AWAY]),
-            LOCAL: lambda: self._pairwise(place, active.atoms[best], away, slopes[LOCAL]),
-        }
-        made: dict[int, Move] = {}
-        gains = [0.0, 0.0, 0.0]
+        slopes = (forward, highest - lowest, highest - score, highest - known)
+
+        def move(kind: int) -> Move:
+            if kind == FORWARD:
+                return self._forward(place, atom, forward, away)
+            if kind == AWAY:
+                return self._away(place, away, slopes[AWAY])
+            to = atom if kind == PAIRWISE else active.atoms[best]
+            return self._pairwise(place, to, away, slopes[kind])
+
+        gains = (0.0, 0.0, 0.0)
         if self.step.needs_gains:
-            for kind in (FORWARD, PAIRWISE, AWAY):
-                made[kind] = moves[kind]()
-                gains[kind] = self._gain(made[kind], place.number)
-        kind = int(self.step.choose.py_func(Choices(*slopes, alpha, *gains)))
-        if kind not in moves or (kind == AWAY and alpha >= HEAVIEST):
+            gain = [self._gain(move(kind), place.number) for kind in (FORWARD, PAIRWISE, AWAY)]
+            gains = (gain[FORWARD], gain[PAIRWISE], gain[AWAY])
+        kind = int(self._rule(Choices(*slopes, alpha, *gains)))
+        if not FORWARD <= kind <= LOCAL or (kind == AWAY and alpha >= HEAVIEST):
             kind = FORWARD  # (all the weight on one atom leaves nothing to move to)
-        if slopes[kind] <= 0.0:
-            return None
-        return made[kind] if kind in made else moves[kind]()
+        return move(kind) if slopes[kind] > 0.0 else None
 
     def _gain(self, move: Move, i: int) -> float:
         """What the step along a move would lower f by."""
@@ -171,15 +170,15 @@ class VisitingEngine(OptimizeEngine):
         """A pairwise step within the active set; False where its slope is below `least`."""
         active = self._active_of(place)
         scores = active.scores(self._gradient(place))
-        away, best = int(np.argmax(scores)), int(np.argmin(scores))
-        slope = float(scores[away] - scores[best])
-        if not slope > max(least, UNITS * float(np.abs(scores).max())):  # (below: rounding)
+        away, best = int(scores.argmax()), int(scores.argmin())
+        slope, size = float(scores[away] - scores[best]), float(np.abs(scores).max())
+        if not slope > max(least, UNITS * size):  # (below, there is only rounding)
             return False
         move = self._pairwise(place, active.atoms[best], away, slope)
         gamma = self._length(move, place.number)
         if not gamma > 0.0:
             return False
-        with uninterrupted():
+        with self._shield:
             self._take(place, move, gamma)
             self.count(steps=1)
         return True

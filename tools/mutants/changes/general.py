@@ -107,7 +107,7 @@ MUTANTS = [
     ),
     Mutant(
         ACTIVE,
-        'raise Misfit("the weights of an active set do not add up to one.")',
+        'raise Misfit("the weights of an active set are not above zero, or not one in all.")',
         "pass",
         "a file makes x leave its set",
         FILES,
