@@ -30,9 +30,8 @@ def main() -> None:
     print(result)
     print(f"radius {radius:.4f} (alpha = 0.05), {np.sum(result.x != 0)} coefficients in use")
     print(f"scikit-learn: f = {f.value(lasso.coef_):.12f}, {np.sum(lasso.coef_ != 0)} in use")
-    print(
-        f"blockwolfe:   f = {result.value:.12f}, no point has less than {result.certificate.dual:.12f}"
-    )
+    print(f"blockwolfe:   f = {result.value:.12f}, ", end="")
+    print(f"and no point has less than {result.certificate.dual:.12f}")
     print(f"largest difference of coefficients: {np.abs(result.x - lasso.coef_).max():.1e}")
 
     print("the same to a gap of 1e-6, method by method:")

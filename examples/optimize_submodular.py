@@ -3,9 +3,10 @@
     python examples/optimize_submodular.py [--small] [--output FOLDER]
 
 F(A) is what the pixels in A cost, plus a price for every pair of neighbours of which one is in A:
-a cut function with unary terms. `minimize_submodular` knows nothing of graphs. It calls F, moves to
-the point of least norm of its base polytope, and proves how far its set is from the best. All values
-are integers here, so that a gap below 1 proves the minimum. Maximum flow has the same answer.
+a cut function with unary terms. `minimize_submodular` knows nothing of graphs. It asks for values
+of F, moves to the point of least norm of its base polytope, and proves how far its set is from the
+best. All values are integers here, so that a gap below 1 proves the minimum. A maximum flow has
+the same answer.
 """
 
 from __future__ import annotations

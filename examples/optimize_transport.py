@@ -37,10 +37,8 @@ def main() -> None:
         # f = <C, X> / eps + 1/2 |X|^2 + a constant: a gap of f is eps times that in costs
         result = optimize.minimize(f, optimize.Birkhoff(n), "pairwise", tol=1e-3 / eps)
         X = plans[eps] = result.x
-        print(
-            f"eps = {eps:g}: {result.status.name}, gap {eps * result.certificate.gap:.1e}, ", end=""
-        )
-        print(f"{len(result.active_sets[0])} permutations in use")
+        gap, n_used = eps * result.certificate.gap, len(result.active_sets[0])
+        print(f"eps = {eps:g}: {result.status.name}, gap {gap:.1e}, {n_used} permutations in use")
         print(f"  cost {(costs * X).sum():.4f} (least: {cheapest:.4f}), ", end="")
         print(f"{np.sum(X > 0)} of {X.size} entries are not zero")
     draw(a, b, plans, given.output / "optimize-transport.png")
