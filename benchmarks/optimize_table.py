@@ -151,7 +151,7 @@ def ours(problem: Problem, method: str) -> Solver:
 
 
 def copt(problem: Problem) -> tuple[str, Solver] | None:
-    """Its plain steps, with our oracle. (Its pairwise steps, for l1 balls alone, stalled.)"""
+    """Its plain steps, with our oracle; its pairwise steps, for l1 balls alone, stalled."""
     try:
         from copt import minimize_frank_wolfe
     except ImportError:
