@@ -205,7 +205,7 @@ def test_the_general_form_beside_other_solvers():
     rows = {row["solver"]: row for row in table_of("optimize_table.py", *arguments, "Birkhoff")}
     assert {"ours, fw", "ours, pairwise", "ours, fcfw"} <= set(rows)
     assert rows["ours, fw"]["problem"] == "Birkhoff, 5 x 5"
-    assert 0.0 < number(rows["ours, pairwise"]["s to 1e-04"])
+    assert number(rows["ours, pairwise"]["s to 1e-04"]) > 0.0
     assert -1e-9 < number(rows["ours, pairwise"]["gap reached"]) <= 1e-6
     rows = {row["solver"]: row for row in table_of("optimize_table.py", *arguments, "l1 ball, d")}
     assert -1e-9 < number(rows["scikit-learn's Lasso"]["gap reached"]) <= 1e-6
