@@ -150,6 +150,26 @@ def ours(problem: Problem, method: str) -> Solver:
     return solve
 
 
+def value_and_gradient(f: Any) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """Both at once in plain numpy, as a user of copt would write them."""
+
+    def least_squares(x: np.ndarray) -> tuple[float, np.ndarray]:
+        residual = f.A @ x - f.b
+        return 0.5 * f.scale * float(residual @ residual), f.scale * (f.A.T @ residual)
+
+    def quadratic(x: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = f.Q @ x
+        return 0.5 * float(gradient @ x), gradient
+
+    def squared_norm(x: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = x - f.center
+        return 0.5 * float(gradient @ gradient), gradient
+
+    if isinstance(f, optimize.LeastSquares):
+        return least_squares
+    return quadratic if isinstance(f, optimize.Quadratic) else squared_norm
+
+
 def copt(problem: Problem) -> tuple[str, Solver] | None:
     """Its plain steps, with our oracle; its pairwise steps, for l1 balls alone, stalled."""
     try:
@@ -166,7 +186,7 @@ def copt(problem: Problem) -> tuple[str, Solver] | None:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = minimize_frank_wolfe(
-                lambda x: (f.value(x), f.gradient(x)),
+                value_and_gradient(f),
                 domain.start().dense(),
                 oracle,
                 jac=True,
@@ -196,7 +216,7 @@ def copt_projected(problem: Problem) -> tuple[str, Solver] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = minimize_proximal_gradient(
-                lambda x: (f.value(x), f.gradient(x)),
+                value_and_gradient(f),
                 start,
                 prox=lambda x, step: domain.project(x),
                 jac=True,

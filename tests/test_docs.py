@@ -144,7 +144,10 @@ b, c : two,
 def test_every_page_has_examples_that_run():
     """Pages that teach are doctests; pytest collects them. This one sees that none has lost its."""
     teaching = [*DOCS.glob("tutorials/*.md"), *DOCS.glob("migration/*.md")]
-    teaching += [DOCS / f"{name}.md" for name in ("index", "getting_started", "own_oracle", "path", "optimize")]
+    teaching += [
+        DOCS / f"{name}.md"
+        for name in ("index", "getting_started", "own_oracle", "path", "optimize")
+    ]
     for page in teaching:
         text = page.read_text()
         assert ">>>" in text or page.name == "index.md", page.name
