@@ -200,6 +200,17 @@ def test_memory_of_methods(data_home):
     assert number(rows[2]["MB"]) < 0.7 * number(rows[1]["MB"])
 
 
+def test_the_general_form_beside_other_solvers():
+    arguments = ["--small", "--seconds", 2, "--repetitions", 1, "--problems"]
+    rows = {row["solver"]: row for row in table_of("optimize_table.py", *arguments, "Birkhoff")}
+    assert {"ours, fw", "ours, pairwise", "ours, fcfw"} <= set(rows)
+    assert rows["ours, fw"]["problem"] == "Birkhoff, 5 x 5"
+    assert number(rows["ours, pairwise"]["s to 1e-04"]) > 0.0
+    assert -1e-9 < number(rows["ours, pairwise"]["gap reached"]) <= 1e-6
+    rows = {row["solver"]: row for row in table_of("optimize_table.py", *arguments, "l1 ball, d")}
+    assert -1e-9 < number(rows["scikit-learn's Lasso"]["gap reached"]) <= 1e-6
+
+
 def test_settings_over_folds():
     arguments = ["--sets", "digits", "--at-most", 30, "--splits", 2, "--folds", 5, "--models"]
     ours, same, other = table_of("splits_table.py", *arguments, "--settings", "5,0.01", "1000,0.01")

@@ -89,7 +89,7 @@ def test_no_formula_is_taken_for_html(site):
 def test_every_public_name_is_on_a_reference_page(site):
     places = set().union(*(page.places for path, page in site.items() if "reference" in path.parts))
     modules = {"blockwolfe": bw, "blockwolfe.tasks": bw.tasks, "blockwolfe.datasets": bw.datasets}
-    modules |= {"blockwolfe.metrics": bw.metrics}
+    modules |= {"blockwolfe.metrics": bw.metrics, "blockwolfe.optimize": bw.optimize}
     modules |= {
         f"blockwolfe.structures.{name}": getattr(bw.structures, name)
         for name in bw.structures.__all__
@@ -144,7 +144,10 @@ b, c : two,
 def test_every_page_has_examples_that_run():
     """Pages that teach are doctests; pytest collects them. This one sees that none has lost its."""
     teaching = [*DOCS.glob("tutorials/*.md"), *DOCS.glob("migration/*.md")]
-    teaching += [DOCS / f"{name}.md" for name in ("index", "getting_started", "own_oracle", "path")]
+    teaching += [
+        DOCS / f"{name}.md"
+        for name in ("index", "getting_started", "own_oracle", "path", "optimize")
+    ]
     for page in teaching:
         text = page.read_text()
         assert ">>>" in text or page.name == "index.md", page.name

@@ -196,6 +196,7 @@ def public_objects():
         bw.tasks,
         bw.datasets,
         bw.metrics,
+        bw.optimize,
         bw.structures.chain,
         bw.structures.choice,
         bw.structures.spanning_tree,
@@ -225,7 +226,7 @@ def test_public_names_have_a_running_example(value):
 
 
 def test_public_names_are_listed():
-    for module in (bw, bw.tasks, bw.datasets, bw.metrics):
+    for module in (bw, bw.tasks, bw.datasets, bw.metrics, bw.optimize):
         assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)

@@ -259,10 +259,16 @@ def negative_visits(header, arrays):
     header["engine"]["counted"]["visits"] = -1
 
 
+def unknown_gaps(header, arrays):
+    """Blocks are to be drawn from gaps that are not known."""
+    arrays["engine.passes.gap"][:] = np.inf
+    header["engine"]["passes.has_tree"] = True
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        heavier, negative, outside, elsewhere, twice, atom_outside, no_number, too_short,
+        unknown_gaps, heavier, negative, outside, elsewhere, twice, atom_outside, no_number, too_short,
         coordinate_outside, better_certificate, negative_visits,
     ],
     ids=lambda change: change.__name__,

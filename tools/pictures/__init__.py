@@ -17,6 +17,7 @@ SCRIPTS = {
     "examples/alignment.py": ("alignment.png",),
     "examples/graph.py": ("graph.png",),
     "examples/multilabel.py": ("label-pairs.png",),
+    "examples/optimize_tracks.py": ("optimize-tracks.png",),
     "examples/parsing.py": ("parsing.png",),
     "examples/pose.py": ("pose.png",),
     "examples/program.py": ("selection.png",),
@@ -39,6 +40,7 @@ SCRIPTS = {
         "method-ssg.png",
         "method-subgradient.png",
     ),
+    "tools/pictures/optimize.py": ("optimize-methods.png",),
     "tools/pictures/solvers.py": ("solvers-passes.png", "solvers-seconds.png"),
     "tools/pictures/report.py": ("report.png", "report-phone.png"),  # (needs a browser)
 }

@@ -41,6 +41,7 @@ from blockwolfe.optimize.objectives.quadratic import Quadratic
 from blockwolfe.optimize.objectives.squared_norm import SquaredNorm
 from blockwolfe.optimize.result import OptimizeEvent, OptimizeResult
 from blockwolfe.optimize.step_sizes import Adaptive, ExactSearch, Predefined, ShortStep, StepSize
+from blockwolfe.optimize.submodular_minimum import SubmodularMinimum, minimize_submodular
 
 __all__ = [
     "ActiveSet",
@@ -81,10 +82,12 @@ __all__ = [
     "Simplex",
     "SquaredNorm",
     "StepSize",
+    "SubmodularMinimum",
     "Vertices",
     "check_domain",
     "check_objective",
     "domains",
     "minimize",
+    "minimize_submodular",
     "objectives",
 ]

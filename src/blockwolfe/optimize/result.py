@@ -29,6 +29,13 @@ class OptimizeEvent:
     """One pass has ended: its trace row and a copy of x at that moment, read-only.
 
     A callback is any function of an event; it returns True to stop the run.
+
+    >>> from blockwolfe import optimize
+    >>> def stop(event):
+    ...     return event.x.max() < 0.6
+    >>> run = optimize.minimize(optimize.SquaredNorm(), optimize.Simplex(4), callbacks=[stop])
+    >>> run.status.name, float(run.x.max())
+    ('STOPPED_BY_CALLBACK', 0.5)
     """
 
     row: TraceRow

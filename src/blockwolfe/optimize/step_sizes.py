@@ -36,7 +36,11 @@ _GIVEN_UP = 1e30  # a search ends when L is that much larger than what could be 
 
 
 class StepSize(ABC):
-    """How far to go along a line."""
+    """How far to go along a line.
+
+    >>> isinstance(Adaptive(), StepSize), Adaptive().n_memory
+    (True, 1)
+    """
 
     n_memory: ClassVar[int] = 0
 
@@ -111,6 +115,9 @@ class Adaptive(StepSize):
     L0 : the first estimate, > 0; None takes the curvature between two close points of the line
     tau : the factor > 1 by which L grows
     eta : the factor in (0, 1] by which L falls at the beginning of a search
+
+    >>> Adaptive(tau=3.0)
+    Adaptive(L0=None, tau=3.0, eta=0.9)
     """
 
     n_memory: ClassVar[int] = 1
