@@ -2,12 +2,14 @@
 
 import io
 import json
+import warnings
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
 from blockwolfe.base.archive import _digest
+from blockwolfe.running.pairing import Pairing
 from plain_tasks import Labels
 from zoo import multiclass_data, token_dicts
 
@@ -158,6 +160,24 @@ def test_a_model_names_no_place_to_write_to(models, tmp_path):
     models["rows"].save(path)
     crafted(path, setter(("options", "checkpoint"), str(tmp_path / "mine")))
     assert bw.load(path).checkpoint is None
+
+
+@pytest.mark.parametrize("place", ["options", "fitted"])
+def test_a_task_inside_another_has_the_options_that_the_file_says(tmp_path, place):
+    """Or predictions would be outputs of another task than the one that is shown."""
+    X = [bw.tasks.Links([[0.0], [1.0]], [(0, 0), (0, 1)], (1, 2))] * 2
+    Y = [[(0, 1)], [(0, 1)]]
+    task = bw.tasks.Approximate(bw.tasks.Matching(), bw.tasks.Additive(0.1))
+    path = tmp_path / "model.npz"
+    bw.StructuredSVM(task, lam=0.5, tol=0.5, random_state=0).fit(X, Y).save(path)
+    assert bw.load(path).task_.task_.capacity == 1
+    where = {
+        "options": ("task", "task", "Approximate", "task", "Matching", "capacity"),
+        "fitted": ("task", "tasks", "task_", "task", "Matching", "capacity"),
+    }
+    crafted(path, setter(where[place], 2))
+    with pytest.raises(bw.ModelFileError, match="task_ has other options"):
+        bw.load(path)
 
 
 def test_refusals_name_the_file_the_value_and_a_remedy(models, tmp_path):
@@ -412,6 +432,54 @@ def test_bounds_are_those_of_the_problem(tmp_path):
     crafted(path, of_array("engine.point.box.upper", lambda upper: 0 * upper + 1e9))
     result = bw.solve(problem, LAM, CORNERS, 1e-9, **options(path, 30))
     assert np.abs(result.w).max() <= 0.1
+
+
+WEIGHTS_OUTSIDE = {
+    "of the iterate": (CORNERS, "engine.point.w"),
+    "of the iterate, beside an average": (MEANS, "engine.point.w"),
+    "of the average": (MEANS, "engine.average_w"),
+    "to be paired": (CORNERS, "driver.pairing.average"),
+    "paired": (CORNERS, "driver.pairing.best_w"),
+    "without a dual point": ("subgradient", "engine.w"),
+    "averaged without a dual point": ("subgradient+averaging", "engine.kept.average"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS_OUTSIDE)
+def test_weights_outside_of_the_bounds_are_refused(tmp_path, name):
+    """There the objective may be below the optimum, and a certificate of it false."""
+    X, Y = multiclass_data(n=10)
+    problem = bw.Problem(bw.tasks.Multiclass(bias=False), X, Y, bounds=(-0.1, 0.1))
+    (method, array), path = WEIGHTS_OUTSIDE[name], tmp_path / "run.npz"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bw.NotCertifiedWarning)
+        bw.solve(problem, LAM, method, 1e-9, **options(path, 3))
+    crafted(path, of_array(array, lambda w: 1.05 * w))
+    with pytest.raises(bw.ModelFileError, match="outside of the bounds"):
+        bw.solve(problem, LAM, method, 1e-9, **options(path, 4))
+
+
+def test_an_average_of_nothing_says_nothing(tmp_path):
+    """However large it is: weights that are noted first are the average."""
+    pairing = Pairing(2)
+    saved = pairing.to_save() | {"average": np.full(2, 1e300)}
+    pairing.restore(saved)
+    pairing.note(np.array([1.0, 2.0]), 1)
+    assert pairing.average.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("method", "point", "array"),
+    [(MEANS, "best", "engine.average_w"), (CORNERS, "last", "engine.point.w")],
+)
+@pytest.mark.parametrize("tol", [0.5, 1e-9])
+def test_no_file_gives_its_certificate_to_other_weights(tmp_path, method, point, array, tol):
+    path, given = tmp_path / "run.npz", {"point": point, **options(tmp_path / "run.npz", 30)}
+    bw.solve(problem_of("compiled"), LAM, method, tol, **given)
+    crafted(path, of_array(array, lambda w: w + 1.0))
+    result = bw.solve(problem_of("compiled"), LAM, method, tol, **given)
+    true = problem_of("compiled").primal(result.w, LAM)
+    assert result.certificate.primal == pytest.approx(true, rel=1e-12)
 
 
 def test_generators_of_every_kind_keep_within_their_buffers(tmp_path):

@@ -214,3 +214,11 @@ def test_scores_that_overflow_make_no_step(name):
         certificate = engine.certify()
         assert certificate.gap >= -1e-9
         assert np.isfinite(engine.w).all()
+
+
+@pytest.mark.parametrize("X", [[[1.0]], [[0.0, 1.0], [1.0, 0.0]]])
+def test_outputs_come_back_after_their_weights_were_too_small_for_a_float(X):
+    """A long step to the true output, where lambda is small, is no place to stay."""
+    problem = bw.Problem(bw.tasks.Multiclass(3, bias=False), X, list(range(len(X))))
+    result = bw.solve(problem, 1e-6, "online_eg", 1e-2, random_state=0, max_passes=1000)
+    assert result.status is bw.Status.CERTIFIED

@@ -157,7 +157,7 @@ class _Case:
         method, settings = self._method(must_walk=True), self._settings(30)
         if not method.has_dual:
             return
-        if self.rng.random() < 0.5:
+        if self.rng.random() < 0.5 or not method.takes_start:
             settings["checkpoint"] = bw.Checkpoint(self.folder / "run.npz")
         before = bw.solve(self.problem, self.lam, method, **settings)
         start = None if "checkpoint" in settings else before.state

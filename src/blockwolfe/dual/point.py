@@ -14,7 +14,7 @@ import numpy as np
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.base.records import flattened
-from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.dual.blending import blend
 from blockwolfe.dual.growth import (
     Means,
@@ -33,7 +33,14 @@ from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
 from blockwolfe.dual.work import Look, make_work, meet, roomier_work
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.state import State, Store, dual_value, rebuild_v, weights_of
+from blockwolfe.problem.state import (
+    State,
+    Store,
+    are_within_bounds,
+    dual_value,
+    rebuild_v,
+    weights_of,
+)
 from blockwolfe.problem.workers import Workers
 
 __all__ = ["DualPoint", "Point"]
@@ -300,6 +307,8 @@ class DualPoint:
             else arrays.means,
             stock=stock_of(read, blocks, self.is_coded) if self.keeps_corners else arrays.stock,
         )
+        # (at other weights an oracle need not find a maximum)
+        check_rows(are_within_bounds(blocks, self.arrays.w), "point.w is outside of the bounds")
         self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
 
     def check_ell(self, is_tidy: bool) -> None:

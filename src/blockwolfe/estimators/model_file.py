@@ -180,9 +180,21 @@ def unpack_task(
     learned = packed["plain"] | {name: arrays[f"{place}.{name}"] for name in packed["arrays"]}
     for name, inside in packed["tasks"].items():
         learned[name] = unpack_task(inside, arrays, None, path, f"{place}.{name}")
+        _check_options(packed["task"], name, inside)
     if hasattr(task, "relearn"):
         task.relearn(learned)
     return task
+
+
+def _check_options(outer: dict[str, Any], name: str, inside: dict[str, Any]) -> None:
+    """Refuse a fitted task with other options than the task that it was fitted from.
+
+    (Predictions come from the one, and what the model says of itself from the other.)
+    """
+    (options,) = outer.values()
+    said = options.get(name.removesuffix("_"))
+    if said is not None and inside.get("task", said) != said:
+        raise Misfit(f"{name} has other options than the task that it was fitted from.")
 
 
 def _known_task(packed: Any, path: Path) -> Any:

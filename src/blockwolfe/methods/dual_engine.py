@@ -16,7 +16,7 @@ from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.certificate import Sweep, examine, prepare, sweep
 from blockwolfe.problem.pairing import primal_at
-from blockwolfe.problem.state import State, initial_state, weights_of
+from blockwolfe.problem.state import State, are_within_bounds, initial_state, weights_of
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 
@@ -77,6 +77,10 @@ class DualEngine(WalkingEngine):
         value = primal_at(self.blocks, store, w, self.lam, *self.own, self.workers)
         self.certificate_calls += self.n_blocks
         return value
+
+    def allows(self, w: np.ndarray) -> bool:
+        """By the bounds of the problem."""
+        return are_within_bounds(self.blocks, w)
 
     @property
     def can_pair(self) -> bool:

@@ -15,7 +15,13 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.problem.certificate import Sweep, listed, prepare, primal_of, primal_value, sweep
-from blockwolfe.problem.state import Store, initial_state, rebuild_v, within_bounds
+from blockwolfe.problem.state import (
+    Store,
+    are_within_bounds,
+    initial_state,
+    rebuild_v,
+    within_bounds,
+)
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.results.restoring import record_of
@@ -114,6 +120,10 @@ class PrimalEngine(Engine):
         value = primal_of(self.blocks, found, w, self.lam)
         known = (value.exact, value.slack, value.resolution)
         return Certificate.primal_only(value.primal, self.n_blocks, self.lam, *known)
+
+    def allows(self, w: np.ndarray) -> bool:
+        """By the bounds of the problem."""
+        return are_within_bounds(self.blocks, w)
 
     def to_save(self) -> dict[str, Any]:
         """Weights, counts, random numbers, and what is named in `kept`."""

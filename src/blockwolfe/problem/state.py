@@ -35,6 +35,7 @@ __all__ = [
     "ActiveSet",
     "State",
     "Store",
+    "are_within_bounds",
     "check_state",
     "dual_value",
     "initial_state",
@@ -181,6 +182,11 @@ def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
 def within_bounds(blocks: Blocks, w: np.ndarray) -> np.ndarray:
     """The weights nearest to w that the problem allows."""
     return np.clip(w, blocks.lower, blocks.upper) if blocks.is_bounded else w
+
+
+def are_within_bounds(blocks: Blocks, w: np.ndarray) -> bool:
+    """Whether the problem allows these weights."""
+    return bool((within_bounds(blocks, w) == w).all())
 
 
 def dual_value(blocks: Blocks, v: np.ndarray, ell: float, lam: float) -> float:

@@ -389,6 +389,10 @@ class Driver(Generic[Outcome]):
         self.engine.restore(copy.deepcopy(saved.engine))  # (a pass renews arrays in place)
         if self.goal.stays_at_lambda and self.engine.lam != lam:
             raise Misfit(f"the run is at lambda {self.engine.lam:g}; expected {lam:g}.")
+        paired = [] if self.pairing is None else self.pairing.weights
+        if not all(self.engine.allows(w) for w in [self.engine.certified_w, *paired]):
+            # (there P may be below the optimum, and its certificate false)
+            raise Misfit("weights are outside of the bounds of the problem.")
 
     def _certificate_in(self, read: Reader) -> Certificate | None:
         if read.given("certificate") is None:
@@ -408,7 +412,10 @@ class Driver(Generic[Outcome]):
         with self.clock:
             is_true = self.pairing is None or self.pairing.is_true(self.engine)
             is_true = is_true and self._is_certified_so()
+            w = self.engine.certified_w.copy()
             self.engine.restore(saved.engine)
+            if not np.array_equal(self.engine.certified_w, w):
+                self.memory.is_current = False  # (of other weights than the file's: made again)
         return is_true
 
     def _is_certified_so(self) -> bool:

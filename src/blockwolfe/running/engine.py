@@ -107,6 +107,10 @@ class Engine(ABC):
         """
         return None
 
+    def allows(self, w: np.ndarray) -> bool:
+        """Whether w, from a file, is within the bounds of the problem."""
+        return True
+
     @property
     def pair_estimate(self) -> float:
         """What the gap between that primal point and the dual point is at most, if it is known."""

@@ -101,14 +101,22 @@ class Pairing:
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read, n_features = Reader(saved, "pairing"), len(self.average)
-        self.average = read.array("average", np.float64, (n_features,))
+        average = read.array("average", np.float64, (n_features,))
         self.n_noted, self.visits_noted = read.integer("n_noted"), read.integer("visits_noted")
+        if self.n_noted:  # (before, it is zero, which is the average of nothing)
+            self.average = average
         self.share, self._looked = read.number("share", HOPE, 1.0), read.integer("looked")
         has_best = read.given("best") is not None
         self.best_w = read.array("best_w", np.float64, (n_features if has_best else 0,))
         self.best = record_of(PrimalValue, read.inside("best")) if has_best else None
         if self.best is not None and not self.best.valid:
             raise Misfit("the best primal point has no valid value.")
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """All that a certificate may come to be of."""
+        average = [self.average] if self.n_noted else []
+        return average if self.best is None else [*average, self.best_w]
 
     def is_true(self, engine: Engine) -> bool:
         """Whether the best primal point is worth what is said of it: by a full pass."""

@@ -288,5 +288,5 @@ class ExcessiveGapEngine(DualEngine):
         if not self.has_begun:
             return
         self._own_w = read.array("gap.w", np.float64, (blocks.n_features,))
-        if not np.array_equal(self._own_w, within_bounds(blocks, self._own_w)):
+        if not self.allows(self._own_w):
             raise Misfit("gap.w has entries outside of the bounds.")

@@ -67,6 +67,19 @@ def _slope(theta: np.ndarray, work: Work, moved: int) -> tuple[float, float]:
 
 
 @jit
+def _is_still(delta: np.ndarray, moved: int) -> bool:
+    """Whether a step changes no bit of the mean: the weights of all outputs but one are zero.
+
+    Their logarithms are not. Where there is a gap such a step is taken, and the next one longer,
+    until the others are back; else the block would stay where it is for ever.
+    """
+    largest = 0.0
+    for s in range(moved):
+        largest = max(largest, abs(delta[s]))
+    return largest == 0.0
+
+
+@jit
 def _judge(
     gibbs: Gibbs, i: int, best: float, enough: float, is_noise: bool, trial: np.ndarray
 ) -> bool:
@@ -124,6 +137,8 @@ def visit_gibbs(
             best = free_step(lam, slope, length, 1.0)
         # (the dual is a parabola along the line: at twice the best step it is where it was)
         enough, is_noise = 1.0 if is_bounded else 0.5, slope <= ROUNDING * terms
+        if notes.gap[i] > 0.0 and _is_still(delta, moved):
+            best, is_noise = enough, False
         if _judge(gibbs, i, best, enough, is_noise, own.trial):
             point.ell[i] += ell_change
             move_mean(means.mean, means.start[i], work.direction, moved, 1.0)
