@@ -30,8 +30,8 @@ MUTANTS = [
     ),
     Mutant(
         VISITING,
-        "slopes = (forward, highest - lowest, highest - score, highest - float(scores[best]))",
-        "slopes = (forward, highest - lowest, score - lowest, highest - float(scores[best]))",
+        "slopes = (forward, highest - lowest, highest - score, highest - known)",
+        "slopes = (forward, highest - lowest, score - lowest, highest - known)",
         "away steps are judged by the slope of forward ones",
         f"{SVM} {METHODS}",
     ),
