@@ -115,6 +115,15 @@ class Atom:
         at_entries = gradient if self.index is None else gradient[self.index]
         return float(np.dot(at_entries, self.value))
 
+    def size_of_dot(self, gradient: np.ndarray) -> float:
+        """The size of the terms of which the product is the sum, before they cancel.
+
+        >>> Atom.full([3.0, -3.0]).size_of_dot(np.array([1.0, 1.0]))
+        6.0
+        """
+        at_entries = gradient if self.index is None else gradient[self.index]
+        return float(np.dot(np.abs(at_entries), np.abs(self.value)))
+
     def dense(self) -> np.ndarray:
         """All entries, in a new array."""
         if self.index is None:

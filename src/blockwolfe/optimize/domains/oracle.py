@@ -12,7 +12,7 @@ from blockwolfe.errors import InputError, OptionError, OracleError
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.base import Domain
 from blockwolfe.optimize.domains.reading import read_shape
-from blockwolfe.optimize.reading import as_numbers
+from blockwolfe.optimize.reading import as_numbers, called_read_only
 
 __all__ = ["Oracle"]
 
@@ -59,7 +59,9 @@ class Oracle(Domain):
 
     def minimize(self, gradient: np.ndarray) -> Atom:
         """What the function returns, checked: the right number of entries, all finite."""
-        answer = _called("f", self.f, self._vector("gradient", gradient).reshape(self.shape))
+        answer = called_read_only(
+            "f", self.f, self._vector("gradient", gradient).reshape(self.shape)
+        )
         if isinstance(answer, Atom):
             self._check("f", answer.size, answer.value)
             return answer
@@ -70,7 +72,7 @@ class Oracle(Domain):
         if self.own_projection is None:
             return super().project(x)
         x = self._vector("x", x).reshape(self.shape)
-        return self._point("project", _called("project", self.own_projection, x)).copy()
+        return self._point("project", called_read_only("project", self.own_projection, x)).copy()
 
     def _point(self, name: str, answer: Any) -> np.ndarray:
         try:
@@ -93,15 +95,3 @@ class Oracle(Domain):
     def __repr__(self) -> str:
         named = getattr(self.f, "__name__", type(self.f).__name__)
         return f"Oracle({named}, {self.size if len(self.shape) == 1 else self.shape})"
-
-
-def _called(name: str, function: Callable[[np.ndarray], Any], argument: np.ndarray) -> Any:
-    """A user's function at an argument that it cannot write to."""
-    view = argument.view()
-    view.setflags(write=False)
-    try:
-        return function(view)
-    except ValueError as error:
-        if "read-only" not in str(error):
-            raise
-        raise OracleError(f"{name} wrote to its argument; work on a copy instead.") from error

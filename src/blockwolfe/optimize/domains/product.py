@@ -47,6 +47,7 @@ class Product(Domain):
         self.offsets = np.cumsum([0, *(block.size for block in self._blocks)], dtype=np.int64)
         super().__init__((int(self.offsets[-1]),), all(block.is_polytope for block in self._blocks))
         self.has_projection = all(block.has_projection for block in self._blocks)
+        self.inexactness = max((block.inexactness for block in self._blocks), default=0.0)
 
     @property
     def blocks(self) -> tuple[Domain, ...]:

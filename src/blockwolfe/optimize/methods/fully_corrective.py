@@ -116,8 +116,7 @@ class MixtureEngine(VisitingEngine):
         forward = score - atom.dot(gradient)
         active = self._active_of(place)
         scores = active.scores(gradient)
-        lowest, size = float(scores.min()), float(np.abs(scores).max())
-        self._check_oracle(place, lowest, score - forward, size)
+        self._compare(place, gradient, active.atoms[int(scores.argmin())], atom)
         better = self._mixture(place, active, atom, gradient) if forward > 0.0 else None
 
         def change() -> None:

@@ -114,8 +114,8 @@ class ProjectingEngine(OptimizeEngine):
         for _ in range(MAX_TRIALS):
             moved = place.domain.project(x - gradient / L) - x
             line = self.follower.along(Direction(place.at, moved))
-            if line.sqnorm == 0.0 or line.slope >= 0.0:
-                return None, L
+            if line.sqnorm == 0.0 or line.slope >= 0.0:  # (tells nothing of L)
+                return None, float(self.bend[place.number]) or L
             if allows(line, 1.0, L * line.sqnorm)[0]:
                 return line, L
             L *= GROWS

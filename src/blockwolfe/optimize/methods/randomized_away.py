@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blockwolfe.base.checks import check_integer, check_share
+from blockwolfe.base.schema import Reader
 from blockwolfe.errors import OptionError
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.engine import OptimizeEngine
@@ -93,18 +94,24 @@ class SubsampledEngine(VisitingEngine):
 
     def __init__(self, method: RandomizedAway, setup: Setup) -> None:
         super().__init__(method, setup)
-        self._share = method.share
+        self._share, self._drawn = method.share, np.zeros(0, dtype=np.int64)
 
     def _answer(self, place: Place) -> tuple[np.ndarray, Atom]:
         domain, active = place.domain, self._active_of(place)
-        n_atoms = int(domain.n_atoms or 1)
-        n_drawn = min(n_atoms, max(1, ceil(self._share * n_atoms)))
-        drawn = np.sort(self.rng.choice(n_atoms, n_drawn, replace=False, shuffle=False))
+        drawn = self._draw(int(domain.n_atoms or 1))
         gradient = self._gradient_for(place, drawn)
-        found = domain.minimize_among(gradient, drawn)
+        found = place.minimize_among(gradient, drawn)
         scores = active.scores(gradient)
         best = int(np.argmin(scores))
         return gradient, active.atoms[best] if scores[best] < found.dot(gradient) else found
+
+    def _draw(self, n_atoms: int) -> np.ndarray:
+        """Numbers of atoms; those of a visit that Ctrl-C ended are drawn once."""
+        if not len(self._drawn):
+            n_drawn = min(n_atoms, max(1, ceil(self._share * n_atoms)))
+            drawn = self.rng.choice(n_atoms, n_drawn, replace=False, shuffle=False)
+            self._drawn = np.sort(drawn)
+        return self._drawn
 
     def _gradient_for(self, place: Place, drawn: np.ndarray) -> np.ndarray:
         """The gradient where these atoms and those in use are not zero; zeros elsewhere."""
@@ -119,9 +126,19 @@ class SubsampledEngine(VisitingEngine):
         return gradient
 
     def _note(self, place: Place, forward: float) -> None:
-        return
+        self._drawn = self._drawn[:0]
 
     @property
     def gap_estimate(self) -> float:
         """Not known between certificates."""
         return float("inf")
+
+    def to_save(self) -> dict[str, Any]:
+        """And what was drawn for a visit that is not made."""
+        return super().to_save() | {"drawn": self._drawn}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        super().restore(saved)
+        most = int(self.space.domain.n_atoms or 1) - 1
+        self._drawn = Reader(saved).array("drawn", np.int64, (None,), least=0, most=most)
