@@ -196,7 +196,7 @@ def test_atoms_of_blocks_are_no_start_for_the_whole():
     assert bo.minimize(f, BLOCKS, "fw", 0.0, start=first, max_passes=0).value == pytest.approx(
         first.value
     )
-    with pytest.raises(bw.InputError, match="start is a point, but steps of this method"):
+    with pytest.raises(bw.InputError, match="start is a point, or a result"):
         bo.minimize(f, BLOCKS, "pairwise", start=first)
 
 

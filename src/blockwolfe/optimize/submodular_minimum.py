@@ -38,8 +38,10 @@ class SubmodularMinimum:
     result of the run over the base polytope, whose own gap is that of 1/2 |x|^2.
 
     >>> from blockwolfe import optimize
-    >>> optimize.minimize_submodular(optimize.ConcaveOfCardinality([0.0, 2.0, 3.0, -1.0]))
-    SubmodularMinimum(3 of 3 elements, value -1, gap 0)
+    >>> f = optimize.ConcaveOfCardinality([0.0, 2.0, 3.0, -1.0])
+    >>> found = optimize.minimize_submodular(f)
+    >>> found.members, found.value, found.is_certified
+    (array([0, 1, 2]), -1.0, True)
     """
 
     members: np.ndarray
