@@ -111,6 +111,7 @@ MUTANTS = [
         "pass",
         "a file makes x leave its set",
         FILES,
+        survives="a second guard: means divide by the sum, and x is compared with them",
     ),
     Mutant(
         MINIMIZE,
