@@ -19,6 +19,7 @@ def paired(own: Certificate, value: PrimalValue) -> Certificate:
     Smaller by what rounding lets one tell: two points have the rounding errors of both. The block
     gaps stay those of the dual point; they add up to its own gap.
 
+    >>> import numpy as np
     >>> own = Certificate(1.0, 0.5, 0.5, np.array([0.5]), 1.0, True, 1e-15, 0.0)
     >>> paired(own, PrimalValue(0.75, True, 1e-15, 0.0)).gap
     0.25
@@ -41,6 +42,7 @@ def _known_gap(certificate: Certificate) -> float:
 def beside(own: Certificate, value: PrimalValue) -> Certificate:
     """The dual of a certificate beside the primal of other weights, be it smaller or larger.
 
+    >>> import numpy as np
     >>> own = Certificate(1.0, 0.5, 0.5, np.array([0.5]), 1.0, True, 1e-15, 0.0)
     >>> beside(own, PrimalValue(2.0, True, 1e-15, 0.0)).gap
     1.5
