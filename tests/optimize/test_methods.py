@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn import linear_model
 
 from blockwolfe import Status
 from blockwolfe import optimize as bo
@@ -209,7 +210,6 @@ def test_the_least_norm_in_a_base_polytope_minimises_the_function():
 
 
 def test_lasso():
-    linear_model = pytest.importorskip("sklearn.linear_model")
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(30, 12)), rng.normal(size=30)
     lasso = linear_model.Lasso(alpha=0.1, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(A, b)

@@ -7,22 +7,21 @@ a move          r += gamma A d
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from blockwolfe.base.checks import check_positive
 from blockwolfe.optimize.directions import Direction
-from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.followers import Follower
+from blockwolfe.optimize.objectives.linear_model import LinearModel
 from blockwolfe.optimize.objectives.lines import QuadraticLine
 from blockwolfe.optimize.objectives.matrices import columns_of
-from blockwolfe.optimize.objectives.reading import read_matrix, read_point, read_vector
+from blockwolfe.optimize.objectives.reading import read_point
 
 __all__ = ["LeastSquares"]
 
 
-class LeastSquares(Objective):
+class LeastSquares(LinearModel):
     """scale/2 |A x - b|^2.
 
     Parameters
@@ -41,31 +40,9 @@ class LeastSquares(Objective):
 
     is_quadratic: ClassVar[bool] = True
 
-    def __init__(self, A: Any, b: Any, scale: float = 1.0) -> None:
-        self.scale = check_positive("scale", scale, hint=", as 1 or 1 / len(b)")
-        self.A = read_matrix("A", A)
-        n_rows, self.size = self.A.shape
-        self.b = read_vector("b", b, n_rows, of="one entry per row of A").copy()
-
-    def value(self, x: np.ndarray) -> float:
-        """f(x)."""
-        return self.follow(x).value()
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        """The gradient at x."""
-        return self.follow(x).gradient(slice(0, self.A.shape[1]))
-
-    def block_gradient(self, x: np.ndarray, block: slice) -> np.ndarray:
-        """The gradient at x in the coordinates of a block."""
-        return self.follow(x).gradient(block)
-
     def follow(self, x: np.ndarray) -> LeastSquaresFollower:
         """The objective at a point that begins at x."""
         return LeastSquaresFollower(self, read_point(x, self.size).copy())
-
-    def __repr__(self) -> str:
-        n_rows, n_columns = self.A.shape
-        return f"LeastSquares({n_rows} x {n_columns}, scale={self.scale:g})"
 
 
 class LeastSquaresFollower(Follower):

@@ -12,21 +12,20 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from blockwolfe.base.checks import check_positive
 from blockwolfe.errors import InputError
 from blockwolfe.optimize.directions import Direction
-from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.followers import Follower
+from blockwolfe.optimize.objectives.linear_model import LinearModel
 from blockwolfe.optimize.objectives.lines import Line
 from blockwolfe.optimize.objectives.matrices import columns_of
-from blockwolfe.optimize.objectives.reading import read_matrix, read_point, read_vector
+from blockwolfe.optimize.objectives.reading import read_point
 
 __all__ = ["Logistic"]
 
 _EPS = float(np.finfo(float).eps)
 
 
-class Logistic(Objective):
+class Logistic(LinearModel):
     """scale sum_i log(1 + exp(-b_i <a_i, x>)), with a_i the rows of A.
 
     Parameters
@@ -44,10 +43,7 @@ class Logistic(Objective):
     """
 
     def __init__(self, A: Any, b: Any, scale: float = 1.0) -> None:
-        self.scale = check_positive("scale", scale, hint=", as 1 or 1 / len(b)")
-        self.A = read_matrix("A", A)
-        n_rows, self.size = self.A.shape
-        self.b = read_vector("b", b, n_rows, of="one label per row of A").copy()
+        super().__init__(A, b, scale)
         is_bad = np.abs(self.b) != 1.0
         if is_bad.any():
             i = int(np.argmax(is_bad))
@@ -56,25 +52,9 @@ class Logistic(Objective):
                 "by 2 * b - 1."
             )
 
-    def value(self, x: np.ndarray) -> float:
-        """f(x)."""
-        return self.follow(x).value()
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        """The gradient at x."""
-        return self.follow(x).gradient(slice(0, self.A.shape[1]))
-
-    def block_gradient(self, x: np.ndarray, block: slice) -> np.ndarray:
-        """The gradient at x in the coordinates of a block."""
-        return self.follow(x).gradient(block)
-
     def follow(self, x: np.ndarray) -> LogisticFollower:
         """The objective at a point that begins at x."""
         return LogisticFollower(self, read_point(x, self.size).copy())
-
-    def __repr__(self) -> str:
-        n_rows, n_columns = self.A.shape
-        return f"Logistic({n_rows} x {n_columns}, scale={self.scale:g})"
 
 
 def _loss(margins: np.ndarray) -> np.ndarray:
