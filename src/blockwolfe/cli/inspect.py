@@ -61,7 +61,7 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
     given = input_of(svm)
     names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
-    transitions = view_of(svm.task_).transitions(svm.coef_)
+    transitions = view_of(svm.task_).transitions(svm.w_)
     certificate = svm.certificate_
     bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
     numbers: dict[str, Any] = {
@@ -71,8 +71,8 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "format": given.get("format"),
         "column": given.get("column"),
         "template": given.get("template"),
-        "n_weights": len(svm.coef_),
-        "n_nonzero": int(is_nonzero(svm.coef_).sum()),
+        "n_weights": len(svm.w_),
+        "n_nonzero": int(is_nonzero(svm.w_).sum()),
         "n_examples": len(certificate.block_gaps),
         "labels": getattr(svm, "classes_", None),
         "passes": svm.n_iter_,

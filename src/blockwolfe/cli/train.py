@@ -394,7 +394,7 @@ def _numbers(svm: Any) -> dict[str, Any]:
         "dual": certificate.dual,
         "lam": svm.lam_,
         "n_examples": result.counts.n_blocks,
-        "n_weights": len(svm.coef_),
+        "n_weights": len(svm.w_),
         "passes": svm.n_iter_,
         "oracle_calls": result.counts.oracle_calls + result.counts.certificate_calls,
         "seconds": result.seconds,

@@ -154,7 +154,7 @@ class PlaneSet:
         """What is known of plane t: its loss, and the inner products with those before it."""
         v = self._vector(point, self.rows[t])
         self.gram[t, :t] = self.gram[:t, t] = self._products(point, v)[:t]
-        self.gram[t, t] = inner(v, v)
+        self.gram[t, t] = point.blocks.inner(v, v)
         if self._has_vectors:
             self.vectors.append(v)
         loss = point.arrays.stock.loss[point.arrays.stock.start + self.rows[t]]
@@ -163,7 +163,7 @@ class PlaneSet:
     def _products(self, point: DualPoint, v: np.ndarray) -> np.ndarray:
         """<v_t, v> of all planes, or at least of those before the last."""
         if self._has_vectors:
-            return np.array([inner(vector, v) for vector in self.vectors])
+            return np.array([point.blocks.inner(vector, v) for vector in self.vectors])
         out, weight, start = np.zeros(len(self)), point.blocks.weight, point.arrays.stock.start
         call(add_up, "products", weight, start, self.rows, _scores(point, v), out)
         return out

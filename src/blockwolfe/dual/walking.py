@@ -83,7 +83,7 @@ def first_lam(point: DualPoint, own: Any, workers: Any, tol: float) -> tuple[flo
     point.rebuild(workers)
     v = point.v
     wt = np.clip(v, blocks.lower, blocks.upper) if blocks.is_bounded else v
-    length = inner(wt, v)
+    length = blocks.inner(wt, v)
     if length == 0.0:
         return 0.0, wt
     scale = OUTWEIGH * max(float(point.arrays.ell.sum()), np.finfo(float).tiny) / length

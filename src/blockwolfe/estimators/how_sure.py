@@ -45,7 +45,7 @@ class HowSureEstimator:
     """What `StructuredSVM` says besides its best outputs."""
 
     task_: Any
-    coef_: Any
+    w_: Any
     _check_input: Callable[[Any], None]
 
     def _n_best(self, X: Any, k: int) -> list[list[Scored]]:
@@ -97,18 +97,18 @@ class HowSureEstimator:
         >>> svm.fit_temperature([[0.0], [0.8], [0.9], [1.0]], ["a", "a", "b", "b"]).temperature_ < 1
         True
         """
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         best_temperature = asked(self.task_, "best_temperature")
         self._check_input(X)
         if n_examples(X, y) == 0:
             raise InputError("X is empty; expected examples that were not trained on.")
-        self.temperature_ = float(best_temperature(X, y, self.coef_))
+        self.temperature_ = float(best_temperature(X, y, self.w_))
         return self
 
     def _ask(self, name: str, X: Any, *options: Any) -> Any:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         method = asked(self.task_, name)
         self._check_input(X)
         if getattr(X, "ndim", 1) < 2 and count(X, "X") == 0:
             return []
-        return method(X, self.coef_, *options)
+        return method(X, self.w_, *options)

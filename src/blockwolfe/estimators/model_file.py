@@ -42,7 +42,7 @@ def save(svm: StructuredSVM, path: Any, extra: dict[str, Any] | None = None) -> 
     options["callbacks"], options["checkpoint"] = (), None
     if not isinstance(options["random_state"], (int, np.integer, type(None))):
         options["random_state"] = None
-    arrays = {"coef": svm.coef_, "block_gaps": svm.certificate_.block_gaps}
+    arrays = {"coef": svm.w_, "block_gaps": svm.certificate_.block_gaps}
     if hasattr(svm, "feature_names_in_"):
         arrays["feature_names_in"] = svm.feature_names_in_.astype(str)
     arrays |= {f"trace_{name}": column for name, column in svm.trace_.to_dict().items()}
@@ -82,7 +82,7 @@ def _unpacked(header: Reader, arrays: Reader, task: Any, path: Path) -> Structur
     fitted_task = unpack_task(header.given("task"), arrays.values, task, path)
     svm = StructuredSVM(fitted_task, **{name: kept[name] for name in kept if name != "task"})
     svm.task_, svm.lam_ = fitted_task, header.number("lam", least=0.0)
-    svm.coef_ = arrays.array("coef", np.float64, (n_weights(fitted_task),))
+    svm.w_ = arrays.array("coef", np.float64, (n_weights(fitted_task),))
     gaps = arrays.array("block_gaps", np.float64, (None,), is_finite=False)
     svm.certificate_ = certificate_of(header.inside("certificate"), gaps)
     kept_columns = [name for name in Trace.columns if f"trace_{name}" in arrays]

@@ -26,6 +26,7 @@ from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary
 from blockwolfe.running.events import checked_callbacks
 from blockwolfe.solving.solve import solve
+from blockwolfe.tasks.kernelized.task import condensed, is_kernelized
 from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.multiclass import Multiclass
 from blockwolfe.tasks.multilabel import Multilabel
@@ -55,6 +56,10 @@ def _leave_if_again() -> None:
 
 def _is_multiclass(svm: StructuredSVM) -> bool:
     return isinstance(svm._task(), Multiclass)
+
+
+def _has_kernel(svm: StructuredSVM) -> bool:
+    return is_kernelized(svm._task())
 
 
 def _learned(task: Any) -> dict[str, Any]:
@@ -92,7 +97,8 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : weights w. certificate_ : primal, dual, gap, block gaps.
+    coef_ : weights w; with a kernel there are none, but `dual_coef_` (support positions, labels)
+        and `n_support_`. certificate_ : primal, dual, gap, block gaps.
     result_ : all of the solver's result. trace_ : its history. task_ : the fitted task.
     lam_ : the lam that was used. n_iter_ : passes made.
 
@@ -178,12 +184,14 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             return solve(problem, lam, start=start, held_out=held_out, callbacks=told, **given)
 
         def fitted(w: np.ndarray) -> dict[str, Any]:
-            return {"coef_": w, "task_": problem.task, **_learned(problem.task)}
+            task, own = condensed(problem.task, w)
+            return {"w_": own, "task_": task, **_learned(task)}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         result = run_with_callbacks(self, run, fitted, X=X, y=y, metadata=metadata)
-        self.task_, self.lam_, self.result_ = problem.task, lam, result
-        self.coef_, self.certificate_, self.trace_ = result.w, result.certificate, result.trace
+        self.lam_, self.result_ = lam, result
+        self.task_, self.w_ = condensed(problem.task, result.w)
+        self.certificate_, self.trace_ = result.certificate, result.trace
         self.n_iter_ = int(result.trace[-1].passes)
         for earlier in ("extra_", "temperature_"):  # what was said of an earlier training
             self.__dict__.pop(earlier, None)
@@ -196,6 +204,51 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
         return self
 
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights; a kernel has none."""
+        if hasattr(self, "w_") and is_kernelized(self.task_):
+            raise AttributeError(
+                "a model with a kernel has no coef_: its weights are a sum over support "
+                "positions, and never formed. `dual_coef_` has the coefficients of these."
+            )
+        return self.w_
+
+    @coef_.setter
+    def coef_(self, w: np.ndarray) -> None:
+        self.w_ = w
+
+    @available_if(_has_kernel)
+    def prune(self, max_change: float) -> StructuredSVM:
+        """Leave out support positions of small coefficients: predictions get faster.
+
+        The score of no label of any position changes by more than `max_change`, for inputs that
+        are no larger (by the kernel with themselves) than those trained on.
+
+        >>> import blockwolfe as bw
+        >>> task = bw.tasks.Multiclass(kernel="rbf")
+        >>> svm = bw.StructuredSVM(task, lam=0.01).fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
+        >>> svm.n_support_ >= svm.prune(0.01).n_support_
+        True
+        """
+        check_is_fitted(self, "w_")
+        self.task_, self.w_ = self.task_.condensed(
+            self.w_, check_positive("max_change", max_change)
+        )
+        return self
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support positions, those of training that a kernel compares with."""
+        return len(self.dual_coef_)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of support positions, (positions, labels)."""
+        if not is_kernelized(self.task_):
+            raise AttributeError("a model without a kernel has no dual_coef_; see coef_.")
+        return np.asarray(self.task_.coefficients(self.w_))
+
     def predict(self, X: Any, n_best: int | None = None) -> Any:
         """Best output for each x; with `n_best` a list of its best (output, score) pairs instead.
 
@@ -204,14 +257,14 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         if n_best is not None:
             return self._n_best(X, n_best)
         self._check_input(X)
-        found = predict(self.task_, X, self.coef_)
+        found = predict(self.task_, X, self.w_)
         return Outputs(found) if type(found) is list else found
 
     @available_if(_is_multiclass)
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of each label, (n, K); for two labels that of the second over the first, (n,)."""
         self._check_input(X)
-        scores: np.ndarray = self.task_.scores(X, self.coef_)
+        scores: np.ndarray = self.task_.scores(X, self.w_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -234,7 +287,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         `sample_weight` has a weight per example, which its positions, nodes or links get. Other
         measures are in `blockwolfe.metrics`.
         """
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         n = n_examples(X, y)
         weight = None if sample_weight is None else check_weight(sample_weight, n)
         return measured(self.task_, y, self.predict(X), weight)
@@ -243,7 +296,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         """Write the model to one file; `blockwolfe.load` reads it back."""
         from blockwolfe.estimators.model_file import save
 
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         save(self, path)
 
     def _copy_from_task(self) -> None:
@@ -251,7 +304,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             setattr(self, name, value)
 
     def _check_input(self, X: Any) -> None:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         self._check_names(X, reset=False)
 
     def _check_names(self, X: Any, reset: bool) -> None:
@@ -296,6 +349,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
 def estimator_with(task: Any, w: np.ndarray, lam: float) -> StructuredSVM:
     """An estimator that predicts with these weights of a fitted task, found by other means."""
     svm = StructuredSVM(task, lam=lam)
-    svm.task_, svm.coef_, svm.lam_ = task, w, lam
+    svm.lam_ = lam
+    svm.task_, svm.w_ = condensed(task, w)
     svm._copy_from_task()
     return svm

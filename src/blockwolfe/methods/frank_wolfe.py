@@ -125,8 +125,9 @@ class BatchEngine(FullPassEngine):
             return 2.0 / (self.n_steps + 2.0)
         point, lam = self.point, self.point.lam
         direction = corners.v - point.v
-        if not self.blocks.is_bounded:
-            return float(free_step(lam, slope, inner(direction, direction), 1.0))
+        if not self.blocks.has_exact_search:
+            square = self.blocks.inner(direction, direction)
+            return float(free_step(lam, slope, square, 1.0))
         index, move = np.arange(len(direction)), direction / lam
         box = point.arrays.box
         return float(bounded_step(box, index, move, len(move), slope / lam, 1.0))

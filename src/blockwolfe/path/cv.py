@@ -262,7 +262,7 @@ class StructuredSVMCV(StructuredSVM):
         """Write the chosen model to one file, as `StructuredSVM.save` does, and the scores."""
         from blockwolfe.estimators.model_file import save
 
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "w_")
         scores = LambdaScores.of(self)
         if hasattr(self, "temperature_"):
             self.best_estimator_.temperature_ = self.temperature_

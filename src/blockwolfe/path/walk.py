@@ -5,7 +5,6 @@ From one breakpoint to the next w stays, and the gap grows as in the mathematics
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -168,7 +167,7 @@ class Walk(Goal[Path]):
             primal=dual + gap,
             dual=dual,
             nnz=int(is_nonzero(w).sum()),
-            norm=math.sqrt(inner(w, w)),
+            norm=self._blocks.norm(w),
             seconds=driver.clock(),
             passes=counts.effective_passes,
             visits=counts.visits,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -11,7 +12,9 @@ import numpy as np
 
 from blockwolfe.base.compiled import Piece
 from blockwolfe.base.identity import Identity, identify
+from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.rounding import norm
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
@@ -179,10 +182,34 @@ class Blocks(TaskBlocks):
             seen=np.zeros(n_entries),
         )
 
+    def inner(self, a: np.ndarray, b: np.ndarray) -> float:
+        """<a, b> of vectors like w; with a kernel, coefficients of one meet scores of the other."""
+        if self.kernel is None:
+            return inner(a, b)
+        n = self.kernel.size
+        return inner(a[: -2 * n], b[: -2 * n]) + inner(a[-2 * n : -n], b[-n:])
+
+    def norm(self, w: np.ndarray) -> float:
+        """|w|."""
+        return norm(w) if self.kernel is None else math.sqrt(max(self.inner(w, w), 0.0))
+
+    @cached_property
+    def halt(self) -> np.ndarray:
+        """One number: loops that change w stop where it is not zero; without a kernel it is."""
+        return np.zeros(1, dtype=np.int64) if self.kernel is None else self.kernel.halt
+
     @property
     def is_bounded(self) -> bool:
         """Whether w is bounded."""
         return len(self.lower) > 0
+
+    @property
+    def has_exact_search(self) -> bool:
+        """Whether bounds bend the dual along a line in a way that a search follows.
+
+        With a kernel it goes by its curvature without bounds: steps are safe, and shorter.
+        """
+        return self.is_bounded and self.kernel is None
 
 
 def _no_oracle(name: str) -> OptionError:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.errors import InputError, unknown_option
+from blockwolfe.errors import InputError, OptionError, unknown_option
+from blockwolfe.tasks.kernelized.task import is_kernelized
 
-__all__ = ["box_of"]
+__all__ = ["box_of", "check_kernel_bounds"]
 
 _EXPECTED = "expected (lower, upper): each a number, an array of length d, or None for none."
 
@@ -28,6 +29,20 @@ def box_of(bounds: Any, task: Any, n_features: int) -> tuple[np.ndarray, np.ndar
     if not np.isfinite(lower).any() and not np.isfinite(upper).any():
         return np.zeros(0), np.zeros(0)
     return lower, upper
+
+
+def check_kernel_bounds(bounds: Any, task: Any) -> None:
+    """Refuse bounds on weights that a kernel never forms."""
+    if not is_kernelized(task):
+        return
+    linear = [name for name, at in task.groups.items() if at.stop > at.start]
+    bounded = list(bounds) if isinstance(bounds, Mapping) else [None]
+    if not set(bounded) <= set(linear):
+        raise OptionError(
+            f"bounds={bounds!r} with kernel={task.kernel!r}: the weights of node inputs are never "
+            "formed, and cannot be bounded. Bound groups of linear weights alone, by a dict; those "
+            f"of this task are {', '.join(map(repr, linear)) or 'none'}."
+        )
 
 
 def _tighten(lower: np.ndarray, upper: np.ndarray, given: Any, task: Any, name: str) -> None:

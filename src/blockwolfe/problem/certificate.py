@@ -242,7 +242,7 @@ def _judged(
     blocks: Blocks, order: np.ndarray, out: Answers, w: np.ndarray, ell: np.ndarray
 ) -> Sweep:
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
-    magnitude, weight = magnitudes(out.loss, out.reach, w), blocks.weight[order]
+    magnitude, weight = magnitudes(out.loss, out.reach, blocks.norm(w)), blocks.weight[order]
     slack, tolerance = out.slack, ROUNDING * magnitude
     claims = blocks.is_exact or blocks.bounds_error
     hinge = out.hinge + slack
@@ -353,7 +353,7 @@ def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:
     """(1)."""
-    return 0.5 * lam * inner(w, w) + inner(blocks.weight, hinge)
+    return 0.5 * lam * blocks.inner(w, w) + inner(blocks.weight, hinge)
 
 
 def _largest_reach(blocks: Blocks) -> np.ndarray:
@@ -367,8 +367,9 @@ def primal_of(
 ) -> PrimalValue:
     """P(w) from a full pass at w; with the `ell` of a dual point, its resolution is D's as well."""
     loss, reached = found.answers.loss, found.answers.reach
-    compared = magnitudes(loss, np.maximum(reached, _largest_reach(blocks)), w)
-    noise = resolution(blocks.weight, compared, reached, w, ell, lam)
+    largest = np.maximum(reached, _largest_reach(blocks))
+    compared = magnitudes(loss, largest, blocks.norm(w))
+    noise = resolution(blocks.weight, compared, reached, blocks.inner(w, w), ell, lam)
     slack = float((blocks.weight * found.slack).sum())
     if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
         noise, slack = noise + slack, 0.0

@@ -13,7 +13,7 @@ from blockwolfe.base.memory import check_memory, in_words, memory_for
 from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
-from blockwolfe.problem.bounds import box_of
+from blockwolfe.problem.bounds import box_of, check_kernel_bounds
 from blockwolfe.problem.certificate import examine, primal_value, sweep
 from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import State, check_state, initial_state, weights_of
@@ -73,6 +73,7 @@ class Problem:
         if n_features is not None:  # refused before the data is prepared
             _check_size(int(n_features))
             if bounds is not None:
+                check_kernel_bounds(bounds, task)
                 box_of(bounds, task, int(n_features))
 
     def __len__(self) -> int:
@@ -126,10 +127,16 @@ class Problem:
             w = np.require(w, dtype=np.float64, requirements=["C", "W"])
         except (TypeError, ValueError) as error:
             raise InputError(f"w={w!r} is not an array of {self.n_features} numbers.") from error
+        kernel = self.blocks.kernel
+        if kernel is not None and w.shape == (self.n_features - kernel.size,):
+            w = np.concatenate([w, np.zeros(kernel.size)])
         if w.shape != (self.n_features,):
             raise InputError(f"w has shape {w.shape}; expected ({self.n_features},).")
         if not np.isfinite(w).all():
             raise InputError(f"w[{np.argmin(np.isfinite(w))}] is not finite.")
+        if kernel is not None:
+            w = w.copy()
+            kernel.complete(w)
         return np.asarray(w)
 
     def _no_value(self, w: np.ndarray) -> InputError:

@@ -22,34 +22,34 @@ from __future__ import annotations
 import numpy as np
 
 from blockwolfe.base.inner import inner
-from blockwolfe.base.rounding import UNITS, norm
+from blockwolfe.base.rounding import UNITS
 
 __all__ = ["magnitudes", "resolution"]
 
 
-def magnitudes(loss: np.ndarray, reach: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Sizes of the terms of which hinges are made: L_i + |w| R_i.
+def magnitudes(loss: np.ndarray, reach: np.ndarray, length: float) -> np.ndarray:
+    """Sizes of the terms of which hinges are made: L_i + |w| R_i, with |w| the `length`.
 
-    >>> magnitudes(np.array([1.0]), np.array([2.0]), np.array([3.0, 4.0]))
+    >>> magnitudes(np.array([1.0]), np.array([2.0]), 5.0)
     array([11.])
     """
-    return np.asarray(loss + norm(w) * reach)
+    return np.asarray(loss + length * reach)
 
 
 def resolution(
     weight: np.ndarray,
     magnitude: np.ndarray,
     reach: np.ndarray,
-    w: np.ndarray,
+    square: float,
     ell: float,
     lam: float,
 ) -> float:
-    """The size of rounding errors in primal, dual and gap.
+    """The size of rounding errors in primal, dual and gap, where |w|^2 is `square`.
 
     >>> one = np.ones(1)
-    >>> 0.0 < resolution(one, one, one, one, 1.0, 1.0) < 1e-14
+    >>> 0.0 < resolution(one, one, one, 1.0, 1.0, 1.0) < 1e-14
     True
     """
-    terms = inner(weight, magnitude) + ell + lam * inner(w, w)
+    terms = inner(weight, magnitude) + ell + lam * square
     noise = UNITS * inner(weight, reach)
     return UNITS * terms + noise * noise / lam

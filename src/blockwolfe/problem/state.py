@@ -156,10 +156,11 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
     Summed in the same few shares whether or not threads share the work: to the same bits.
     """
+    data = blocks.data if blocks.kernel is None else blocks.kernel.summing
 
     def share(span: Span, *_: Any) -> np.ndarray:
         v = np.zeros(blocks.n_features)
-        args = (span, blocks.features.add, blocks.data, blocks.weight, blocks.truth, store, v)
+        args = (span, blocks.features.add, data, blocks.weight, blocks.truth, store, v)
         call(_accumulate, blocks.kind, *args)
         return v
 
@@ -171,6 +172,8 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     v = next(shares)
     for more in shares:  # (in place: v may be most of the memory there is)
         v += more
+    if blocks.kernel is not None:
+        blocks.kernel.complete(v)
     return v
 
 
@@ -185,14 +188,15 @@ def within_bounds(blocks: Blocks, w: np.ndarray) -> np.ndarray:
 
 
 def are_within_bounds(blocks: Blocks, w: np.ndarray) -> bool:
-    """Whether the problem allows these weights."""
-    return bool((within_bounds(blocks, w) == w).all())
+    """Whether the problem allows these weights; with a kernel, whether their scores are theirs."""
+    is_inside = bool((within_bounds(blocks, w) == w).all())
+    return is_inside and (blocks.kernel is None or blocks.kernel.is_complete(w))
 
 
 def dual_value(blocks: Blocks, v: np.ndarray, ell: float, lam: float) -> float:
     """(2): D = ell - |v|^2 / (2 lam), or its form under bounds."""
     w = weights_of(blocks, v, lam)
-    dual = ell - 0.5 * lam * inner(w, w)
+    dual = ell - 0.5 * lam * blocks.inner(w, w)
     if blocks.is_bounded:
         is_cut = v / lam != w  # (elsewhere the terms are zero, also with an infinite bound)
         dual -= lam * inner((v / lam - w)[is_cut], w[is_cut])

@@ -215,6 +215,8 @@ class TaskBlocks:
     # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
     # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
     n_steps: float = 2e4
+    # Where there is a kernel, the part of w that belongs to it (a `kernelized.KernelScores`).
+    kernel: Any = None
     # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
     column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 

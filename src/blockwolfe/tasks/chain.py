@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,18 @@ from blockwolfe.data.labels import flatten
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
+from blockwolfe.kernels.inputs import stack
 from blockwolfe.structures import chain
+from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.reading.inputs import (
+    Masked,
     check_flags,
     is_token_dicts,
     n_positions,
     sequence_tokens,
     split_masks,
+    without_masks,
 )
 from blockwolfe.tasks.sequence import SequenceTask
 
@@ -30,7 +35,7 @@ __all__ = ["Chain"]
 MOST_ORDER = 30  # (two labels have more runs of 32 than parts may be numbered)
 
 
-class Chain(SequenceTask):
+class Chain(KernelSequences, SequenceTask):
     """Label sequences: emission, transition, label bias, first and last bias, each switchable.
 
     X is a list of (length, features) arrays or sparse matrices, or a list of lists of token
@@ -50,6 +55,11 @@ class Chain(SequenceTask):
     transition : True for weights of every order up to `order`, False for none, or a list of the
         orders that have weights: ``order=2, transition=[2]`` leaves out the pairs.
     min_count : for token dicts, how often a feature must occur in training to be kept.
+    kernel : over inputs of positions, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Transitions and biases stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> X = [[{"w": "the"}, {"w": "cat"}], [{"w": "cat"}]]
@@ -81,6 +91,12 @@ class Chain(SequenceTask):
         first: bool = True,
         last: bool = True,
         min_count: int = 1,
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
     ) -> None:
         self.n_labels = n_labels
         self.labels = labels
@@ -92,6 +108,12 @@ class Chain(SequenceTask):
         self.first = first
         self.last = last
         self.min_count = min_count
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
 
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """As in the base class, and the vocabulary."""
@@ -111,16 +133,41 @@ class Chain(SequenceTask):
             self.vectorizer_ = TokenVectorizer.from_names(names.tolist(), self.min_count)
 
     def _learn_inputs(self, X: Any) -> None:
-        features, _ = split_masks(X, len(self.classes_))
+        if self.kernel_ is None:
+            features, _ = split_masks(X, len(self.classes_))
+            self._learn_names(features if self.emission else [])
+
+    def _learn_names(self, features: Any) -> None:
         self.vectorizer_ = None
-        if self.emission and is_token_dicts(features):
+        if is_token_dicts(features):
             self.vectorizer_ = TokenVectorizer(self.min_count).fit(features)
+
+    def _learn_nodes(self, X: Any) -> None:
+        self._check_emission()
+        self._learn_names([] if callable(self.kernel) else without_masks(X))
+
+    def _stacked(self, X: Any) -> tuple[Any, np.ndarray]:
+        features = without_masks(X)
+        if self.vectorizer_ is not None:
+            features = self.vectorizer_.transform(features)
+        return stack(features), np.array([n_positions(x) for x in features])
+
+    def _with_nodes(self, X: Any, rows: list[np.ndarray]) -> list[Any]:
+        pairs = zip(X, rows, strict=True)
+        return [replace(x, features=own) if isinstance(x, Masked) else own for x, own in pairs]
+
+    def _check_emission(self) -> None:
+        if not self.emission:
+            raise OptionError(
+                f"kernel={self.kernel!r} is over the inputs of positions, and emission=False "
+                "leaves them out; use emission=True, or kernel=None."
+            )
 
     def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
         if not len(X):
             raise InputError("X is empty; expected at least one sequence.")
         features, allowed = split_masks(X, len(self.classes_))
-        if not self.emission:
+        if not self.emission or self.kernel_ is not None:
             return _bare_positions(features), 0, allowed
         if self.vectorizer_ is not None:
             features = self.vectorizer_.transform(features)

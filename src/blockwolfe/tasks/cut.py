@@ -16,6 +16,7 @@ from blockwolfe.structures.chain import FORBIDDEN
 from blockwolfe.tasks.base import Corners
 from blockwolfe.tasks.how_sure import HowSure
 from blockwolfe.tasks.junction import ByJunctionTree, plan_in
+from blockwolfe.tasks.kernelized.graphs import KernelGraphs
 from blockwolfe.tasks.labelling import LabellingTask, refuse_labels
 from blockwolfe.tasks.part_functions import (
     PartData,
@@ -102,7 +103,7 @@ def _loss(data: PartData, i: int, labels: Any) -> float:
     return loss
 
 
-class Cut(ByJunctionTree, HowSure, LabellingTask):
+class Cut(KernelGraphs, ByJunctionTree, HowSure, LabellingTask):
     """One of two labels for each node of a graph: X is a list of `Graph`, Y of label arrays.
 
     With s_t = -1 for the first label and +1 for the second, x_t the features of node t and
@@ -124,6 +125,11 @@ class Cut(ByJunctionTree, HowSure, LabellingTask):
         ``Hamming(class_weight={"horse": 3.0})`` when missing a horse is worse. All nodes count
         alike: weights by node are not offered, since a loss is a function of labels alone.
     bias : a constant node feature (regularised like the others).
+    kernel : over the inputs of nodes, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Edges and the bias stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> X = [bw.tasks.Graph([[2.0], [0.2], [-1.0]], [[0, 1], [1, 2]]), bw.tasks.Graph([[1.0]], [])]
@@ -136,13 +142,30 @@ class Cut(ByJunctionTree, HowSure, LabellingTask):
     block_oracles = oracles(maximize, marginals)
     bounds = {"edge": (0, None)}  # noqa: RUF012 (a constant of the class)
     n_labels = None
+    kernel_scale = 2.0  # (s_t is -1 or +1)
 
     def __init__(
-        self, *, labels: Any = None, task_loss: Any = "hamming", bias: bool = True
+        self,
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
     ) -> None:
         self.labels = labels
         self.task_loss = task_loss
         self.bias = bias
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
 
     def _n_parts_each(self) -> dict[str, int]:
         return {"n_node_labels": 1, "n_edge_labels": 1}
@@ -207,6 +230,8 @@ class Cut(ByJunctionTree, HowSure, LabellingTask):
 
     def spaces(self, X: Any, w: np.ndarray) -> list[CutSpace]:
         """The labellings of each graph, with their scores at w."""
+        if self.kernel_ is not None:
+            return self._spaces_by_twin(X, w)
         given, found = self._read(X), []
         for i, theta in enumerate(self._part_scores(given, w)):
             n_nodes = given.size[i, 0]

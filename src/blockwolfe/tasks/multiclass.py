@@ -12,13 +12,15 @@ from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
-from blockwolfe.tasks.reading.inputs import check_flags, checked_w, table_tokens
+from blockwolfe.tasks.kernelized.sequences import KernelSequences
+from blockwolfe.tasks.kernelized.tables import KernelTable
+from blockwolfe.tasks.reading.inputs import check_flags, checked_w
 from blockwolfe.tasks.sequence import SequenceTask
 
 __all__ = ["Multiclass"]
 
 
-class Multiclass(SequenceTask):
+class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """One label per example; X is a 2-d array or sparse matrix, Y a list of labels.
 
     Parameters
@@ -27,6 +29,11 @@ class Multiclass(SequenceTask):
     labels : the label set itself, in the order wanted.
     task_loss : "zero_one", a cost matrix, or a `ZeroOne` / `CostMatrix` object.
     bias : a weight per label that does not depend on x (regularised like the others).
+    kernel : over the rows of X, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Biases stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> svm = bw.StructuredSVM(Multiclass(), lam=0.1, tol=1e-6)
@@ -44,11 +51,23 @@ class Multiclass(SequenceTask):
         labels: Any = None,
         task_loss: Any = "zero_one",
         bias: bool = True,
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
     ) -> None:
         self.n_labels = n_labels
         self.labels = labels
         self.task_loss = task_loss
         self.bias = bias
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
 
     def _tokens(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
         if isinstance(X, (list, tuple)) and len(X) and _is_sequence(X[0]):
@@ -56,7 +75,7 @@ class Multiclass(SequenceTask):
                 "X is a list of sequences, but Multiclass takes one row of numbers per example; "
                 "for sequences use task=Chain()."
             )
-        tokens, n_features = table_tokens(X)
+        tokens, n_features = self._columns(X)
         return tokens, n_features, np.zeros((0, len(self.classes_)), dtype=np.bool_)
 
     def _flat_labels(self, Y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -85,6 +104,8 @@ class Multiclass(SequenceTask):
 
     def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
         """<w, phi(x, k)> for every row x and label k."""
+        if self.kernel_ is not None:
+            return np.concatenate(self._by_twin("scores", X, w))
         w = checked_w(w, self.n_features)
         tokens, n_features, _ = self._tokens(X)
         self._check_n_features(n_features)

@@ -19,6 +19,7 @@ from blockwolfe.structures.binary_spaces import CutSpace, SubsetSpace
 from blockwolfe.structures.label_spaces import ChoiceSpace, TreeSpace
 from blockwolfe.tasks.base import Corners, Oracles, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
+from blockwolfe.tasks.kernelized.tables import KernelTable
 from blockwolfe.tasks.label_pairs import find_pairs, is_forest
 from blockwolfe.tasks.losses import ZeroOne, as_loss
 from blockwolfe.tasks.multilabel_marginals import fill_tables, marginals_alone, marginals_tree
@@ -33,7 +34,7 @@ from blockwolfe.tasks.part_functions import (
     project,
 )
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
-from blockwolfe.tasks.reading.inputs import check_flags, table_tokens, tokens_of
+from blockwolfe.tasks.reading.inputs import check_flags, tokens_of
 from blockwolfe.tasks.reading.label_sets import label_table, miss_weights, set_classes
 
 __all__ = ["Multilabel"]
@@ -162,7 +163,7 @@ class _ByPairs:
         return _ORACLES["alone" if task is None else getattr(task, "oracle_", "any")]
 
 
-class Multilabel(HasMarginals, PartTask):
+class Multilabel(KernelTable, HasMarginals, PartTask):
     """A set of labels per example: X is (n, p), an array or sparse matrix, Y (n, L) of 0 and 1.
 
     The score of a set is the sum over its labels l of <w_l, x>, and over the pairs inside it of a
@@ -186,6 +187,11 @@ class Multilabel(HasMarginals, PartTask):
     search : "exact", by max-sum where pairs form a forest, by min-cut where they are attractive,
         and otherwise by branch and bound for at most 25 labels. "local" takes any number of labels;
         where it is needed at all, its results are estimates without certificate.
+    kernel : over the rows of X, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Pairs and biases stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [{"sea"}, {"sun"}, {"sea", "sun"}]
@@ -210,6 +216,12 @@ class Multilabel(HasMarginals, PartTask):
         pair_features: str = "constant",
         attractive: bool = False,
         search: str = "exact",
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
     ) -> None:
         self.pairs = pairs
         self.labels = labels
@@ -218,12 +230,22 @@ class Multilabel(HasMarginals, PartTask):
         self.pair_features = pair_features
         self.attractive = attractive
         self.search = search
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
+
+    def _widened(self, n_inputs: int) -> PartLayout:
+        return self.layout_._replace(n_node_features=self.layout_.n_node_features + n_inputs)
 
     # -- what is learned -----------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any) -> Multilabel:
         """Learn labels, pairs, costs and layout; trains nothing."""
         self._check_options()
+        self._fit_kernel(X)
         self.classes_ = set_classes(Y, self.labels)
         table = label_table(Y, self.classes_)
         self.pairs_ = find_pairs(self.pairs, table, self.classes_)
@@ -234,6 +256,7 @@ class Multilabel(HasMarginals, PartTask):
         self.layout_ = PartLayout(width, pair_width, len(self.classes_), len(self.pairs_))
         self._prepare()
         self._corners(Y, self._read(X))  # (refuses a Y that does not fit X)
+        self._note_width()
         return self
 
     def relearn(self, learned: dict[str, Any]) -> None:
@@ -260,6 +283,11 @@ class Multilabel(HasMarginals, PartTask):
         check_flags(self, "bias", "attractive")
         if self.pair_features not in ("constant", "x"):
             raise unknown_option("pair_features", self.pair_features, ("constant", "x"))
+        if self.kernel is not None and self.pair_features == "x":
+            raise OptionError(
+                "pair_features='x' gives pairs weights of their own for every feature, which a "
+                "kernel does not form; use pair_features='constant', or kernel=None."
+            )
         if self.search not in ("exact", "local"):
             raise unknown_option("search", self.search, ("exact", "local"))
 
@@ -312,7 +340,8 @@ class Multilabel(HasMarginals, PartTask):
         n_labels, a, b = len(self.classes_), self.pairs_[:, 0], self.pairs_[:, 1]
         table = np.full((n_labels, n_labels), np.nan)
         if self.pair_features == "constant" or self.bias:
-            last = w[self.n_features - len(self.pairs_) : self.n_features]
+            end = self.layout_.n_weights
+            last = w[end - len(self.pairs_) : end]
             table[a, b] = table[b, a] = last
         return table
 
@@ -324,13 +353,13 @@ class Multilabel(HasMarginals, PartTask):
 
     def _rows(self, X: Any) -> tuple[Any, int]:
         """X as a CSR matrix, checked, and its number of columns."""
-        tokens, n_columns = table_tokens(X)
+        tokens, n_columns = self._columns(X)
         shape = (len(tokens.offset) - 1, n_columns)
         return sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape), n_columns
 
     def _read(self, X: Any) -> GraphInput:
         rows, n_columns = self._rows(X)
-        if n_columns != self.n_features_in_:
+        if self.kernel_ is None and n_columns != self.n_features_in_:
             raise InputError(
                 f"X has {n_columns} features, but the model has {self.n_features_in_}, as in "
                 "training."
@@ -427,6 +456,8 @@ class Multilabel(HasMarginals, PartTask):
                 "search='local' finds good sets, not the best ones, so nothing is known of the "
                 "others; use search='exact', pairs='tree' or attractive=True."
             )
+        if self.kernel_ is not None:
+            return self._spaces_by_twin(X, w)
         return [self._space(theta) for theta in self._part_scores(self._read(X), w)]
 
     def _space(self, theta: np.ndarray) -> Any:

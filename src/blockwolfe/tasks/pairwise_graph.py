@@ -13,10 +13,11 @@ import numpy as np
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import jit
-from blockwolfe.errors import unknown_option
+from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.structures import graph, graph_exact, junction_tree
 from blockwolfe.tasks.base import Oracles, TaskBlocks
 from blockwolfe.tasks.junction import ByJunctionTree, plan_in
+from blockwolfe.tasks.kernelized.graphs import KernelGraphs
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import (
     Options,
@@ -95,7 +96,7 @@ class _ByDecoder:
         return oracles(maximize) if is_exact else oracles(maximize, marginals)
 
 
-class PairwiseGraph(ByJunctionTree, LabellingTask):
+class PairwiseGraph(KernelGraphs, ByJunctionTree, LabellingTask):
     """Labels on graphs with cycles: X is a list of `Graph`, Y a list of label arrays.
 
     Weights: node features x labels, and edge features x pairs of labels (row: the label of the
@@ -117,6 +118,11 @@ class PairwiseGraph(ByJunctionTree, LabellingTask):
     task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share, as in
         the papers), a cost matrix, or a `Hamming` / `CostMatrix` object.
     bias : a constant node feature (regularised like the others).
+    kernel : over the inputs of nodes, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Edges and the bias stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> triangle = [[0, 1], [1, 2], [2, 0]]
@@ -139,6 +145,12 @@ class PairwiseGraph(ByJunctionTree, LabellingTask):
         max_iterations: int = 100,
         task_loss: Any = "hamming",
         bias: bool = True,
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
     ) -> None:
         self.n_labels = n_labels
         self.labels = labels
@@ -146,16 +158,30 @@ class PairwiseGraph(ByJunctionTree, LabellingTask):
         self.max_iterations = max_iterations
         self.task_loss = task_loss
         self.bias = bias
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
 
     def fit(self, X: Any, Y: Any) -> PairwiseGraph:
         """Learn labels, cost matrix and layout; trains nothing."""
         if self.decoder not in _DECODERS:
             raise unknown_option("decoder", self.decoder, _DECODERS)
         if self.decoder == "exact":
+            self._refuse_kernel()
             graph_exact.toulbar2()  # (its absence is told before any work)
         check_integer("max_iterations", self.max_iterations, 1)
         super().fit(X, Y)
         return self
+
+    def _refuse_kernel(self) -> None:
+        if self.kernel is not None:
+            raise OptionError(
+                f"kernel={self.kernel!r} needs a compiled decoder, and decoder='exact' calls a "
+                "library; use decoder='approximate', whose bounds certify as well."
+            )
 
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, after the options were checked."""
@@ -210,11 +236,15 @@ class PairwiseGraph(ByJunctionTree, LabellingTask):
 
     def augmented_decode_bound(self, x: Any, y: Any, w: np.ndarray) -> tuple[Any, float]:
         """Good labels for L(y, .) + <w, phi(x, .)>, and a number that no labelling exceeds."""
+        if self.kernel_ is not None:
+            return self._one_by_twin("augmented_decode_bound", x, w, y)
         given = self._read([x])
         self._corners([y], given)  # (checks y)
         return self._bounded(given, self._costs([y], given), w)[0]
 
     def decode_bound(self, x: Any, w: np.ndarray) -> tuple[Any, float]:
         """Good labels for x at w, and a number that no labelling's score exceeds."""
+        if self.kernel_ is not None:
+            return self._one_by_twin("decode_bound", x, w)
         given = self._read([x])
         return self._bounded(given, Costs.none(1), w)[0]

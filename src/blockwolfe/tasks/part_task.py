@@ -193,7 +193,7 @@ class PartTask(Learned, BaseEstimator):
         n_ints, n_floats = self._scratch_size(given)
         return PartScratch(
             augmented=np.zeros(self._most_parts(given)),
-            buffer=np.zeros(self.n_features if is_training else 0),
+            buffer=np.zeros(self.layout_.n_weights if is_training else 0),
             ints=np.zeros(n_ints, dtype=np.int64),
             floats=np.zeros(n_floats),
         )
@@ -228,7 +228,7 @@ class PartTask(Learned, BaseEstimator):
             data=data,
             free=self._data(given, Costs.none(len(given.size))),
             make_scratch=functools.partial(self._make_scratch, given, is_training=True),
-            n_features=self.n_features,
+            n_features=int(self.layout_.n_weights),
             n_parts=self._most_parts(given),
             corner_size=most,
             part_size=most,
@@ -278,6 +278,9 @@ class PartTask(Learned, BaseEstimator):
         ]
 
     # -- the four methods, one example at a time -------------------------------------------
+
+    def _single(self, x: Any) -> Any:
+        return [x]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), up to a vector that is the same for all y."""

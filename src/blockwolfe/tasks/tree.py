@@ -10,6 +10,7 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.structures import tree, tree_marginals
 from blockwolfe.structures.label_spaces import TreeSpace
 from blockwolfe.tasks.how_sure import HasMarginals
+from blockwolfe.tasks.kernelized.graphs import KernelGraphs
 from blockwolfe.tasks.labelling import LabellingTask
 from blockwolfe.tasks.part_functions import (
     PartData,
@@ -62,7 +63,7 @@ def marginals(
     return finish_means(data, i, scale, mean, total, part, value)
 
 
-class Tree(HasMarginals, LabellingTask):
+class Tree(KernelGraphs, HasMarginals, LabellingTask):
     """Labels on trees or forests: X is a list of `Graph`, Y a list of label arrays, one per node.
 
     Weights: node features x labels, and edge features x pairs of labels (row: the label of the
@@ -75,6 +76,11 @@ class Tree(HasMarginals, LabellingTask):
     task_loss : "hamming" (the number of wrong labels), "normalized_hamming" (their share, as in
         the papers), a cost matrix, or a `Hamming` / `CostMatrix` object.
     bias : a constant node feature (regularised like the others).
+    kernel : over the inputs of nodes, by scikit-learn's names: "linear", "poly", "rbf", "sigmoid",
+        "laplacian", "cosine", "precomputed"; or a function of two lists of inputs that gives a
+        matrix. Edges and the bias stay linear. See docs/kernels.md.
+    gamma, degree, coef0 : options of the kernel.
+    kernel_cache_mb, kernel_dtype : room for rows of the kernel matrix, "float64" or "float32".
 
     >>> import blockwolfe as bw
     >>> X = [bw.tasks.Graph([[1.0], [0.0], [0.1]], [[0, 1], [0, 2]]), bw.tasks.Graph([[0.0]], [])]
@@ -84,6 +90,28 @@ class Tree(HasMarginals, LabellingTask):
     """
 
     block_oracles = oracles(maximize, marginals, project)
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        *,
+        labels: Any = None,
+        task_loss: Any = "hamming",
+        bias: bool = True,
+        kernel: Any = None,
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_cache_mb: float = 1000,
+        kernel_dtype: str = "float64",
+    ) -> None:
+        super().__init__(n_labels, labels=labels, task_loss=task_loss, bias=bias)
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_cache_mb = kernel_cache_mb
+        self.kernel_dtype = kernel_dtype
 
     def _check_graph(self, n_nodes: int, ends: np.ndarray, i: int) -> None:
         tree.check_forest(n_nodes, ends, f"X[{i}].edges")
@@ -102,6 +130,8 @@ class Tree(HasMarginals, LabellingTask):
 
     def spaces(self, X: Any, w: np.ndarray) -> list[TreeSpace]:
         """The labellings of each tree, with their scores at w."""
+        if self.kernel_ is not None:
+            return self._spaces_by_twin(X, w)
         given, n_labels, found = self._read(X), len(self.classes_), []
         for i, theta in enumerate(self._part_scores(given, w)):
             n_unary = given.size[i, 0] * n_labels

@@ -86,11 +86,12 @@ class BlockEngine(DualEngine):
             correction_share=float(correction_share),
             is_max_gap=bool(self.method.sampling.is_max),
             is_bounded=blocks.is_bounded,
-            is_exact_search=self.method.line_search == "exact",
+            is_exact_search=self.method.line_search == "exact" and blocks.has_exact_search,
             is_identity=blocks.is_identity,
             is_unit=blocks.is_unit,
             is_coded=blocks.is_coded,
             keeps_codes=point.is_coded,
+            n_coefficients=blocks.kernel.size if blocks.kernel is not None else 0,
         )
 
     # -- one pass -----------------------------------------------------------------------------
@@ -141,17 +142,16 @@ class BlockEngine(DualEngine):
             return
         began, begin = time.perf_counter(), self._done
         until = min(begin + self._chunk, len(self._draws.block))
-        self._visit_until(until)
-        while self._done < until:
+        while not self._visit_until(until):
             self._make_room()
-            self._visit_until(until)
         self._adapt_chunk(time.perf_counter() - began, until - begin)
 
-    def _visit_until(self, until: int) -> None:
+    def _visit_until(self, until: int) -> bool:
+        """Make the visits up to there; False where one of them lacks room."""
         begin, counts = self._done, self.ledger.counts
         before, part = int(counts.visits), Draws(*(array[:until] for array in self._draws))
         try:
-            self._visit(part, begin, self._source, NO_BATCH)
+            return self._visit(part, begin, self._source, NO_BATCH) == until
         finally:  # (also at Ctrl-C: what was visited is not visited again)
             self._done = begin + int(counts.visits) - before
 
@@ -163,9 +163,17 @@ class BlockEngine(DualEngine):
         sizes = (blocks.weight, *most, blocks.column_norm)
         oracles = blocks.visited.oracles
         seam = (self.method.step.piece, blocks.features, oracles, blocks.data, self.own[1])
-        arrays = (point.arrays, self.ledger.notes, point.work, batch)
-        args = (draws, begin, self._rule(source), sizes, *seam, *arrays)
-        return int(call(visit_blocks, blocks.kind, *args))
+        arrays = (point.arrays, self.ledger.notes, point.work, batch, blocks.halt)
+        args = (self._rule(source), sizes, *seam, *arrays)
+        if blocks.kernel is None:
+            return int(call(visit_blocks, blocks.kind, draws, begin, *args))
+        is_halted = True
+        while is_halted:
+            with uninterrupted():  # (what a loop has left to do belongs to it)
+                begin = int(call(visit_blocks, blocks.kind, draws, begin, *args))
+                is_halted = blocks.halt[0] > 0
+                blocks.kernel.settle(point.arrays.w)
+        return begin
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
         wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)

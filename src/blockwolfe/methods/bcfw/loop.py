@@ -81,9 +81,11 @@ def _size_of_terms(
     """Sizes of the terms of which the scores of corner and mean are made, before they cancel."""
     column_norm, n_most = sizes
     if column_norm > 0.0:
-        square = 0.0
-        for j in range(w.shape[0]):
+        square, n = 0.0, rule.n_coefficients
+        for j in range(w.shape[0] - 2 * n):
             square += w[j] * w[j]
+        for j in range(w.shape[0] - 2 * n, w.shape[0] - n):
+            square += w[j] * w[j + n]
         return float(target.loss + np.sqrt(square) * column_norm * 2 * n_most)
     total, code = target.loss, work.part if rule.is_coded else work.code
     for e in range(target.n_parts):
@@ -111,11 +113,12 @@ def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -
 @jit
 def visit_blocks(
     draws: Any, begin: int, rule: Any, sizes: Any, choose: Any, features: Any, oracles: Any,
-    data: Any, scratch: Any, point: Any, notes: Any, work: Any, batch: Any,
+    data: Any, scratch: Any, point: Any, notes: Any, work: Any, batch: Any, halt: Any,
 ) -> int:  # fmt: skip
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
-    Returns the position at which it stopped. `sizes` are, by block: its weight, the most entries
+    And after a step that has left something to do in `halt` (see `Blocks.halt`). Returns the
+    position at which it stopped. `sizes` are, by block: its weight, the most entries
     of the oracle's corners, of their parts, and of a corner that is stored, and `column_norm`.
     """
     weight, corner_size, part_size, code_size, column_norm = sizes
@@ -152,6 +155,10 @@ def visit_blocks(
                 rule, block, target, choose, features, data, scratch, point, notes, work
             ):
                 break
+            if halt[0] > 0:
+                break
         if rule.keeps_corners and not rule.keeps_idle:
             drop_idle(stock, i, counts.visits)
+        if halt[0] > 0:
+            return position + 1
     return draws.block.shape[0]

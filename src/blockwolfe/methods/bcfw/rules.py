@@ -52,6 +52,7 @@ class Rule(NamedTuple):
     is_unit: bool  # whether every value of an oracle's corner is one
     is_coded: bool  # whether the oracle's corners are codes to be unpacked into parts ...
     keeps_codes: bool  # ... and are stored as such
+    n_coefficients: int  # of a kernel: the last entries of w are those, and as many scores
 
 
 class Batch(NamedTuple):

@@ -117,7 +117,7 @@ class OneSlackEngine(BatchEngine):
         """The Frank-Wolfe step towards plane t: its size and its gain, (4)."""
         planes, point = self.planes, self.point
         pull = inner(planes.gram[t], planes.alpha)
-        sqnorm = planes.gram[t, t] - 2.0 * pull + inner(point.v, point.v)
+        sqnorm = planes.gram[t, t] - 2.0 * pull + point.blocks.inner(point.v, point.v)
         gamma = float(free_step(point.lam, slope, sqnorm, 1.0))
         return gamma, max(gamma * (slope - 0.5 * gamma * sqnorm / point.lam), 0.0)
 

@@ -11,6 +11,7 @@ import numpy as np
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.work import Direction, make_work
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.subgradient.visits import Counted, Pull, Sums, add_visits
@@ -29,6 +30,11 @@ class VisitEngine(PrimalEngine):
     def __init__(self, method: Method, setup: Setup, sampling: Sampling, pull: Pull) -> None:
         super().__init__(method, setup)
         blocks = self.blocks
+        if blocks.kernel is not None and not blocks.kernel.has_all_rows:
+            raise OptionError(
+                f"method={method.name!r} needs all rows of the kernel matrix at hand; raise "
+                "kernel_cache_mb, take kernel_dtype='float32', or use method='auto'."
+            )
         self.passes, self.pull = Passes(self.n_blocks, sampling, self.rng), pull
         self.total = self.w.copy()
         self.late = np.zeros(blocks.n_features if method.is_averaged else 0)

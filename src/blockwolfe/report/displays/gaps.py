@@ -43,7 +43,7 @@ class BlockGapsDisplay:
     @classmethod
     def from_estimator(cls, svm: StructuredSVM) -> BlockGapsDisplay:
         """Of a fitted estimator."""
-        check_is_fitted(svm, "coef_")
+        check_is_fitted(svm, "w_")
         return cls.from_certificate(svm.certificate_)
 
     @property

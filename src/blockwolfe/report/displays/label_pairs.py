@@ -46,7 +46,7 @@ class LabelPairsDisplay:
         with np.errstate(invalid="ignore"):  # (a label that never occurs has no shares)
             shares = table.T @ table / table.sum(axis=0)[:, None]
         names = svm.task_.classes_ if labels is None else labels
-        return cls([str(name) for name in names], shares, svm.task_.pair_weights(svm.coef_))
+        return cls([str(name) for name in names], shares, svm.task_.pair_weights(svm.w_))
 
     def plot(self, axes: Any = None) -> LabelPairsDisplay:
         """Draw shares (left) and weights (right); needs matplotlib."""

@@ -46,7 +46,7 @@ class SelectionDisplay:
         (guess,) = svm.predict([x])
         has_bound = np.isfinite(x.b) & (x.b > 0)
         usage = np.asarray((x.A @ guess)[has_bound] / x.b[has_bound])
-        display = cls(np.asarray(x.features @ svm.coef_), guess, np.asarray(y), usage)
+        display = cls(np.asarray(x.features @ svm.w_), guess, np.asarray(y), usage)
         if row_names is not None:
             display.row_names = [
                 name for name, is_in in zip(row_names, has_bound, strict=True) if is_in

@@ -33,8 +33,8 @@ class TransitionsDisplay:
     @classmethod
     def from_estimator(cls, svm: StructuredSVM) -> TransitionsDisplay:
         """Of a fitted estimator whose task has transitions."""
-        check_is_fitted(svm, "coef_")
-        found = view_of(svm.task_).transitions(svm.coef_)
+        check_is_fitted(svm, "w_")
+        found = view_of(svm.task_).transitions(svm.w_)
         if found is None:
             raise OptionError(
                 f"{type(svm.task_).__name__} has no weights for transitions; "

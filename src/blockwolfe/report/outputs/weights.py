@@ -10,6 +10,7 @@ from blockwolfe.base.nonzero import is_nonzero
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.report.outputs.catalogue import view_of
 from blockwolfe.report.outputs.view import View
+from blockwolfe.tasks.kernelized.task import is_kernelized
 
 __all__ = ["NamedWeight", "hashed_names", "largest_weights"]
 
@@ -46,18 +47,24 @@ def largest_weights(
     >>> str(bw.largest_weights(svm, 1, names=["size"])[0])
     'size : a'
     """
-    view, is_used = view_of(svm.task_), is_nonzero(svm.coef_)
+    view, w = view_of(svm.task_), linear_weights(svm)
+    is_used = is_nonzero(w)
     if names is None and data is not None:
         names = hashed_names(svm, n, data)
     if names is None:
         names = _feature_names(svm, view)
-    order = (int(k) for k in _largest(svm.coef_, n) if is_used[k])
-    return [_named(view, k, float(svm.coef_[k]), names) for k in order]
+    order = (int(k) for k in _largest(w, n) if is_used[k])
+    return [_named(view, k, float(w[k]), names) for k in order]
+
+
+def linear_weights(svm: StructuredSVM) -> np.ndarray:
+    """The weights; with a kernel, those that are no coefficients of it."""
+    return np.asarray(svm.w_[: svm.task_.n_linear] if is_kernelized(svm.task_) else svm.w_)
 
 
 def hashed_names(svm: StructuredSVM, n: int, data: Any) -> dict[int, str] | None:
     """Names of the n largest weights as far as (X, Y) shows them; None where none is hashed."""
-    return view_of(svm.task_).hashed_names(_largest(svm.coef_, n), data)
+    return view_of(svm.task_).hashed_names(_largest(linear_weights(svm), n), data)
 
 
 def _largest(coef: np.ndarray, n: int) -> np.ndarray:

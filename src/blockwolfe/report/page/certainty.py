@@ -28,7 +28,7 @@ def certainty_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any)
     first = np.arange(min(MOST_EXAMPLES, count(held_out[0], "X")))
     X, Y, shown = (taken(positional(values), first) for values in held_out)
     try:
-        margins = svm.task_.margins(X, svm.coef_)
+        margins = svm.task_.margins(X, svm.w_)
     except OptionError:  # (its options are such that it cannot)
         return
     parts = [_calibration(page, svm, X, Y), _least_certain(svm, X, Y, shown, margins, names)]
@@ -43,7 +43,7 @@ def _least_certain(
     view = view_of(svm.task_)
     few = (
         view.readable(taken(Y, order)),
-        view.readable(predict(svm.task_, taken(X, order), svm.coef_)),
+        view.readable(predict(svm.task_, taken(X, order), svm.w_)),
     )
     parts = [
         element(
@@ -64,7 +64,7 @@ def _least_certain(
 def _calibration(page: Page, svm: StructuredSVM, X: Any, Y: Any) -> Html | str:
     try:
         temperature, words = _temperature(svm, X, Y)
-        marginals = svm.task_.marginals(X, svm.coef_, temperature)
+        marginals = svm.task_.marginals(X, svm.w_, temperature)
         display = CalibrationDisplay.from_marginals(svm.task_, marginals, Y)
     except (InputError, OptionError):  # (no probabilities, or outputs that have none)
         return ""
@@ -94,4 +94,4 @@ def _temperature(svm: StructuredSVM, X: Any, Y: Any) -> tuple[float, str]:
     best_temperature = getattr(svm.task_, "best_temperature", None)
     if best_temperature is None:
         raise InputError("the task has no probabilities.")
-    return float(best_temperature(X, Y, svm.coef_)), "the likeliest on these data themselves"
+    return float(best_temperature(X, Y, svm.w_)), "the likeliest on these data themselves"

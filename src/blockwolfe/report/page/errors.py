@@ -37,7 +37,7 @@ _SHORT = {
 def error_section(page: Page, svm: StructuredSVM, held_out: Any, names: Any) -> None:
     """Add the section on held-out data: (X, Y, what to show of X)."""
     X, Y, shown = map(positional, held_out)
-    Y_hat, view = predict(svm.task_, X, svm.coef_), view_of(svm.task_)
+    Y_hat, view = predict(svm.task_, X, svm.w_), view_of(svm.task_)
     losses = task_losses(svm.task_, Y, Y_hat)
     numbers, content = [("mean task loss", number(float(losses.mean())))], []
     if view.has_labels:

@@ -71,7 +71,7 @@ def write_report(
         raise InputError(
             f"svm is a {type(svm).__name__}; expected a fitted StructuredSVM or StructuredSVMCV."
         )
-    check_is_fitted(svm, "coef_")
+    check_is_fitted(svm, "w_")
     file = Path(path)
     check_folder(file)
     pairs = {"train": _pair("train", train), "held_out": _pair("held_out", held_out)}
@@ -165,7 +165,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
     gaps = BlockGapsDisplay.from_estimator(svm)
     hardest = gaps.hardest(N_HARDEST)
     X, Y, shown = (taken(positional(values), hardest) for values in train)
-    Y_hat = predict(svm.task_, X, svm.coef_)
+    Y_hat = predict(svm.task_, X, svm.w_)
     losses = task_losses(svm.task_, Y, Y_hat)
     view = view_of(svm.task_)
     Y, Y_hat = view.readable(Y), view.readable(Y_hat)
@@ -190,7 +190,7 @@ def _hardest_section(page: Page, svm: StructuredSVM, train: Any, names: Any) -> 
 
 
 def _weights_section(page: Page, svm: StructuredSVM, names: Any, data: Any) -> None:
-    matrices = view_of(svm.task_).matrices(svm.coef_)
+    matrices = view_of(svm.task_).matrices(svm.w_)
     content = [page.figure(key, _heat_map(matrix)) for key, matrix in matrices.items()]
     rows: list[tuple[object, ...]] = [
         (w.group, w.feature, w.label, number(w.value))

@@ -24,12 +24,12 @@ def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
     certificate, last = svm.certificate_, svm.trace_[-1]
     n_blocks = len(certificate.block_gaps)
     calls = last.oracle_calls + last.certificate_calls
-    n_used = int(is_nonzero(svm.coef_).sum())
+    n_used = int(is_nonzero(svm.w_).sum())
     return [
         (f"gap ({_worth(certificate)})", number(certificate.gap)),
         ("lam", number(svm.lam_)),
         ("training examples", f"{n_blocks:,}"),
-        (f"weights ({n_used:,} not zero)", f"{len(svm.coef_):,}"),
+        (f"weights ({n_used:,} not zero)", f"{len(svm.w_):,}"),
         (f"passes ({calls / n_blocks:.1f} effective)", f"{last.passes:,}"),
         ("seconds", f"{last.seconds:.3g}"),
     ]

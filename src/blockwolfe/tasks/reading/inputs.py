@@ -30,6 +30,7 @@ __all__ = [
     "split_masks",
     "table_tokens",
     "taken",
+    "without_masks",
 ]
 
 
@@ -148,9 +149,14 @@ def checked_w(w: Any, n_features: int) -> np.ndarray:
     return np.array(w, dtype=np.float64)
 
 
+def without_masks(X: Sequence[Any]) -> list[Any]:
+    """The features of each sequence."""
+    return [x.features if isinstance(x, Masked) else x for x in X]
+
+
 def split_masks(X: Sequence[Any], n_labels: int) -> tuple[list[Any], np.ndarray]:
     """The features of each sequence, and all allowed-label masks stacked (no rows if none)."""
-    features = [x.features if isinstance(x, Masked) else x for x in X]
+    features = without_masks(X)
     if not any(isinstance(x, Masked) for x in X):
         return features, np.zeros((0, n_labels), dtype=np.bool_)
     masks = []

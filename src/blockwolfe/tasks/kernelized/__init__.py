@@ -1,0 +1,1 @@
+"""Tasks whose node inputs meet weights through a kernel."""

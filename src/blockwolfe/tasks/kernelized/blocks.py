@@ -1,0 +1,155 @@
+"""The blocks of a task with a kernel, from those of the same task without node inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.ragged import starts
+from blockwolfe.kernels.filing import packed_inputs
+from blockwolfe.kernels.kernel import FittedKernel
+from blockwolfe.kernels.store import RowStore
+from blockwolfe.tasks.base import TaskBlocks
+from blockwolfe.tasks.kernelized.functions import FEATURES, ORACLES, KernelData, Pending
+from blockwolfe.tasks.pieces import feature_pieces, oracle_pieces
+
+__all__ = ["KernelScores", "kernelized"]
+
+
+class KernelScores:
+    """The scores S = G A inside of w (see `functions`): made from A, and kept complete."""
+
+    def __init__(self, data: KernelData, store: RowStore) -> None:
+        self._data, self._store = data, store
+
+    @property
+    def size(self) -> int:
+        """Entries of A, and as many of S: the last ones of w."""
+        return self._data.n_labels * len(self._store.slot)
+
+    @property
+    def summing(self) -> KernelData:
+        """The data with which only A is summed."""
+        return self._data._replace(rows=self._data.rows[:0])
+
+    @property
+    def halt(self) -> np.ndarray:
+        """Not zero where a loop has to stop: `settle` comes next."""
+        return self._data.pending.size
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether no loop ever has to stop."""
+        return self._store.is_complete
+
+    def scores(self, v: np.ndarray) -> np.ndarray:
+        """S that belongs to the A of v."""
+        A = v[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
+        return np.ascontiguousarray(self._store.product(np.ascontiguousarray(A.T)).T).ravel()
+
+    def complete(self, v: np.ndarray) -> None:
+        """Renew S in place, free of accumulated rounding."""
+        v[self._data.begin + self.size :] = self.scores(v)
+
+    def is_complete(self, w: np.ndarray) -> bool:
+        """Whether the S of a w from elsewhere is that of its A, but for rounding."""
+        S, expected = w[self._data.begin + self.size :], self.scores(w)
+        off = np.abs(S - expected).max(initial=0.0)
+        return bool(off <= self._tolerance * np.abs(expected).max(initial=0.0))
+
+    @property
+    def _tolerance(self) -> float:
+        return float(np.sqrt(np.finfo(self._store.dtype).eps))
+
+    def settle(self, w: np.ndarray) -> None:
+        """Fetch the rows that steps lacked, and give S what it lacks."""
+        pending, n = self._data.pending, len(self._store.slot)
+        size = int(pending.size[0])
+        if size == 0:
+            return
+        self._store.bring(np.unique(pending.node[:size]))
+        S = w[self._data.begin + self.size :].reshape(-1, n)
+        for e in range(size):
+            node = pending.node[e]
+            self._data.used[node] = self._data.clock[0]
+            S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
+        pending.size[0] = 0
+
+
+def kernelized(
+    made: TaskBlocks,
+    fitted: FittedKernel,
+    store: RowStore,
+    offset: np.ndarray,
+    n_labels: int,
+    scale: float = 1.0,
+) -> TaskBlocks:
+    """With a kernel over the nodes offset[i]:offset[i+1] of block i, which have these labels."""
+    gram, gram_start, largest = _grams(fitted, offset)
+    zero, n_parts = np.zeros(1, dtype=np.int64), made.n_parts
+    data = KernelData(
+        linear=made.data,
+        features=feature_pieces(made),
+        oracles=oracle_pieces(made, made.oracles),
+        offset=offset,
+        n_labels=n_labels,
+        scale=scale,
+        begin=made.n_features,
+        gram=gram,
+        gram_start=gram_start,
+        rows=store.rows,
+        slot=store.slot,
+        used=store.used,
+        clock=zero,
+        pending=Pending(
+            zero.copy(),
+            np.zeros(n_parts, dtype=np.int64),
+            np.zeros(n_parts, dtype=np.int64),
+            np.zeros(n_parts),
+        ),
+    )
+    scores = KernelScores(data, store)
+    return replace(
+        made,
+        features=FEATURES,
+        oracles=ORACLES,
+        data=data,
+        free=None,
+        kernel=scores,
+        n_features=made.n_features + 2 * scores.size,
+        marginal_size=np.zeros(0, dtype=np.int64),
+        make_marginal_scratch=None,
+        column_norm=np.sqrt(made.column_norm**2 + scale**2 * largest),
+        reads=_reads(made, fitted),
+    )
+
+
+def _grams(fitted: FittedKernel, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The kernel among the nodes of each block, where each begins, and its largest diagonal."""
+    length = np.diff(offset)
+    start = starts(length**2)
+    gram, largest = np.zeros(int((length**2).sum())), np.zeros(len(length))
+    for i, (begin, n) in enumerate(zip(offset[:-1], length, strict=True)):
+        own = fitted.taken(np.arange(begin, begin + n)).own_rows(np.arange(n))
+        gram[start[i] : start[i] + n * n] = own.ravel()
+        largest[i] = own.diagonal().max(initial=0.0)
+    return gram, start, largest
+
+
+def _reads(made: TaskBlocks, fitted: FittedKernel) -> dict[str, Any]:
+    """What tells problems apart: not the rows of the kernel, but what they are made of."""
+    own = made.reads or {
+        "oracle": [made.features, made.oracles.in_loops()],
+        "data": [made.data],
+    }
+    return own | {"kernel": [*_identity(fitted)]}
+
+
+def _identity(fitted: FittedKernel) -> Iterator[Any]:
+    yield (fitted.kernel.name, fitted.gamma, fitted.kernel.degree, fitted.kernel.coef0)
+    yield from (
+        fitted.inputs if isinstance(fitted.inputs, list) else packed_inputs(fitted.inputs).values()
+    )

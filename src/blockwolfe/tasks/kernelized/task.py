@@ -1,0 +1,280 @@
+"""The options of tasks that take a kernel, and what changes with one.
+
+Trained is the task without node inputs, to which the kernel is added (see `functions`). Everything
+that is asked of a model later goes to its *linear twin*: the same task without a kernel, whose node
+features are the kernel values of a node and the support positions, and whose weights are the
+coefficients of these.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from blockwolfe.base.ragged import offsets
+from blockwolfe.base.schema import Misfit
+from blockwolfe.errors import InputError, OptionError
+from blockwolfe.kernels import inputs as node_inputs
+from blockwolfe.kernels.kernel import FittedKernel
+from blockwolfe.kernels.store import RowStore
+from blockwolfe.tasks.kernelized.blocks import kernelized
+from blockwolfe.tasks.kernelized.options import KernelOptions
+from blockwolfe.tasks.reading.inputs import taken
+
+__all__ = ["Kernelized", "condensed", "is_kernelized"]
+
+# Kernel values that are in memory at a time while a model predicts.
+BATCH_ENTRIES = 4_000_000
+_PREFIX = "kernel_"
+
+
+class Kernelized(KernelOptions):
+    """Base of tasks with an option `kernel`; comes before the base with the structure.
+
+    A subclass says where its node inputs are, and how others are put in their place.
+    """
+
+    kernel_: FittedKernel | None = None
+    kernel_scale = 1.0  # features of a node part, relative to those of its node
+    layout_: Any
+
+    # -- what subclasses say -------------------------------------------------------------------
+
+    def _stacked(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Node inputs of all examples end to end (see `kernels.inputs`), and how many each has."""
+        raise NotImplementedError
+
+    def _with_nodes(self, X: Any, rows: list[np.ndarray]) -> Any:
+        """X with these rows of numbers as node inputs."""
+        raise NotImplementedError
+
+    def _widened(self, n_inputs: int) -> Any:
+        """The layout of w with so many node features more."""
+        raise NotImplementedError
+
+    def _joined(self, found: list[Any]) -> Any:
+        """Outputs of batches, as those of all."""
+        return [y for batch in found for y in batch]
+
+    # -- training ------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any) -> Any:
+        """As without a kernel; with one, keep the node inputs that it compares with."""
+        self._fit_kernel(X)
+        super().fit(X, Y)  # type: ignore[misc]
+        self._note_width()
+        return self
+
+    def _fit_kernel(self, X: Any) -> None:
+        self._check_kernel()
+        self.kernel_ = None
+        if is_kernelized(self):
+            self._learn_nodes(X)
+            self.kernel_ = self._asked_kernel().fit(self._stacked(X)[0])
+            pass
+
+    def _learn_nodes(self, X: Any) -> None:
+        """Fit whatever turns node inputs into numbers."""
+
+    def _note_width(self) -> None:
+        """Columns of the inputs, as scikit-learn's users look for them."""
+        if self.kernel_ is not None and self.kernel_.width is not None:
+            self.n_features_in_ = self.kernel_.width
+
+    def _check_n_features(self, n_features: int) -> None:
+        """With a kernel it is the kernel that looks at columns."""
+        if self.kernel_ is None:
+            super()._check_n_features(n_features)  # type: ignore[misc]
+
+    @property
+    def n_features(self) -> int:
+        """Length of w; with a kernel, linear weights and a coefficient per label and position."""
+        if self.kernel_ is None:
+            return self.n_linear
+        return self.n_linear + self.kernel_.n * self._n_node_labels
+
+    def compiled(self, X: Any, Y: Any) -> Any:
+        """The training set for the compiled loop."""
+        made = super().compiled(X, Y)  # type: ignore[misc]
+        if self.kernel_ is None or made is None:
+            return made
+        offset = offsets(self._stacked(X)[1])
+        if offset[-1] != self.kernel_.n:
+            raise InputError(
+                f"X has {offset[-1]} positions, but the kernel was fitted on {self.kernel_.n}; "
+                "train on the X that the task was fitted on."
+            )
+        longest = int(np.diff(offset).max())
+        room = (self._cache_bytes(), self._cache_dtype(), longest, "kernel_cache_mb")
+        store = RowStore(self.kernel_, *room)
+        if store.is_complete:
+            store.fill()
+        return kernelized(made, self.kernel_, store, offset, self._n_node_labels, self.kernel_scale)
+
+    # -- support positions ---------------------------------------------------------------------
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficients of the training positions, (positions, labels), of a w of this task.
+
+        What follows them in a w of `solve` are scores, which prediction does without.
+        """
+        n_linear, kernel = self.n_linear, self._fitted()
+        n = kernel.n * self._n_node_labels
+        if len(w) < n_linear + n:
+            raise InputError(
+                f"w has {len(w)} entries; expected {n_linear + n}: {n_linear} weights, and a "
+                "coefficient for every label of every position."
+            )
+        return np.asarray(w[n_linear : n_linear + n].reshape(self._n_node_labels, kernel.n).T)
+
+    def condensed(self, w: np.ndarray, max_change: float = 0.0) -> tuple[Any, np.ndarray]:
+        """The task with its support positions alone, and w for it.
+
+        No score of an input that is no larger (in the norm of the kernel) than the largest trained
+        on changes by more than `max_change`: positions with the smallest coefficients go first.
+        """
+        A, kernel = self.coefficients(w), self._fitted()
+        support = _support(A, np.sqrt(np.maximum(kernel.diagonal(), 0.0)), max_change)
+        task = copy.copy(self)
+        task.kernel_ = kernel.taken(support)
+        return task, np.concatenate([w[: self.n_linear], A[support].T.ravel()])
+
+    # -- prediction: by the linear twin ----------------------------------------------------------
+
+    def _fitted(self) -> FittedKernel:
+        if self.kernel_ is None:
+            raise OptionError(f"{type(self).__name__} has no kernel, and so no support positions.")
+        return self.kernel_
+
+    @property
+    def n_linear(self) -> int:
+        """Weights that are no coefficients of a kernel: the first ones of w."""
+        return int(super().n_features)  # type: ignore[misc]
+
+    @property
+    def _n_node_labels(self) -> int:
+        return int(getattr(self.layout_, "n_node_labels", 0) or self.layout_.n_labels)
+
+    def _twin(self, w: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The linear twin, its weights, and the support positions."""
+        A = self.coefficients(np.asarray(w, dtype=np.float64))
+        support = np.flatnonzero(A.any(axis=1))
+        twin = clone(self).set_params(kernel=None)
+        for name in vars(self).keys() - twin.get_params(deep=False).keys():
+            setattr(twin, name, getattr(self, name))
+        twin.kernel_, twin.layout_ = None, self._widened(len(support))
+        twin.n_features_in_, twin.vectorizer_ = len(support), None
+        return twin, np.concatenate([A[support].ravel(), w[: self.n_linear]]), support
+
+    def _by_twin(self, name: str, X: Any, w: np.ndarray, *given: Any) -> list[Any]:
+        """What a method of the twin gives for batches of X, each no larger than memory allows."""
+        twin, own_w, support = self._twin(w)
+        inputs, counts = self._stacked(X)
+        ends = np.cumsum(counts)
+        batch, found = (ends * max(len(support), 1)) // BATCH_ENTRIES, []
+        for number in np.unique(batch):
+            index = np.flatnonzero(batch == number)
+            nodes = np.arange(ends[index[0]] - counts[index[0]], ends[index[-1]])
+            rows = self._fitted().compare(node_inputs.take(inputs, nodes), support)
+            each = np.split(rows, np.cumsum(counts[index])[:-1])
+            as_rows = self._with_nodes(taken(X, index), each)
+            found.append(getattr(twin, name)(as_rows, own_w, *given))
+        return found
+
+    def predict(self, X: Any, w: np.ndarray) -> Any:
+        """Best outputs for all of X at w."""
+        if self.kernel_ is None:
+            return super().predict(X, w)  # type: ignore[misc]
+        return self._joined(self._by_twin("predict", X, w))
+
+    def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
+        """The outputs of each x, with their scores at w."""
+        if self.kernel_ is None:
+            return super().spaces(X, w)  # type: ignore[misc]
+        return self._spaces_by_twin(X, w)
+
+    def _spaces_by_twin(self, X: Any, w: np.ndarray) -> list[Any]:
+        return [space for spaces in self._by_twin("spaces", X, w) for space in spaces]
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y); with a kernel it is never formed."""
+        if self.kernel_ is None:
+            return super().features(x, y)  # type: ignore[misc]
+        raise OptionError(
+            f"{type(self).__name__}(kernel={self.kernel!r}) has no feature vectors: a kernel "
+            "stands for inner products of them. Use kernel=None, or a feature map such as "
+            "Nystroem in blockwolfe.PerPosition."
+        )
+
+    def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
+        """Best output for L(y, .) + <w, phi(x, .)>."""
+        if self.kernel_ is None:
+            return super().augmented_decode(x, y, w)  # type: ignore[misc]
+        return self._one_by_twin("augmented_decode", x, w, y)
+
+    def _one_by_twin(self, name: str, x: Any, w: np.ndarray, *given: Any) -> Any:
+        """What a method of the twin for one example gives; w is its last argument."""
+        twin, own_w, support = self._twin(w)
+        X = self._single(x)  # type: ignore[attr-defined]
+        rows = self._fitted().compare(self._stacked(X)[0], support)
+        return getattr(twin, name)(self._with_nodes(X, [rows])[0], *given, own_w)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As without a kernel, and the support inputs."""
+        plain, arrays = super().packed()  # type: ignore[misc]
+        if self.kernel_ is not None:
+            own, own_arrays = self.kernel_.packed()
+            plain = plain | {_PREFIX: own}
+            arrays = arrays | {_PREFIX + name: array for name, array in own_arrays.items()}
+        return plain, arrays
+
+    def relearn(self, learned: dict[str, Any]) -> None:
+        """As without a kernel, and the support inputs."""
+        self._check_kernel()
+        if is_kernelized(self) != (_PREFIX in learned):
+            raise Misfit("there is a kernel in the options, or among what was learned, not both.")
+        rest = {name: value for name, value in learned.items() if not name.startswith(_PREFIX)}
+        self.kernel_ = None
+        if is_kernelized(self):
+            arrays = {
+                name.removeprefix(_PREFIX): value
+                for name, value in learned.items()
+                if name.startswith(_PREFIX) and name != _PREFIX
+            }
+            self.kernel_ = FittedKernel.unpacked(learned[_PREFIX], arrays)
+            if self.kernel_.kernel != self._asked_kernel():
+                raise Misfit("the kernel has other options than the task.")
+        super().relearn(rest)  # type: ignore[misc]
+        self._note_width()
+
+
+def is_kernelized(task: Any) -> bool:
+    """Whether the node inputs of a task go through a kernel.
+
+    >>> is_kernelized(object())
+    False
+    """
+    return getattr(task, "kernel", None) is not None and isinstance(task, Kernelized)
+
+
+def condensed(task: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
+    """A fitted task and weights of it as a model keeps them: with support positions alone."""
+    return task.condensed(w) if is_kernelized(task) else (task, w)
+
+
+def _support(A: np.ndarray, length: np.ndarray, max_change: float) -> np.ndarray:
+    """The positions to keep: without the others no score changes by more than `max_change`.
+
+    By Cauchy and Schwarz: a position s changes that of label k by at most |A[s, k]| |s| |x|.
+    """
+    if max_change <= 0.0:
+        return np.flatnonzero(A.any(axis=1))
+    reach = np.abs(A) * length[:, None] * float(length.max(initial=0.0))
+    order = np.argsort(reach.max(axis=1), kind="stable")
+    is_negligible = np.cumsum(reach[order], axis=0).max(axis=1) <= max_change
+    return np.sort(order[~is_negligible])
