@@ -35,6 +35,7 @@ GROUPS = (
     }, "Engine:  a point, advance, certify, state, counts"),
     Group("the model", "#e8f5e9", "#2e7d32", {
         "data": "datasets, file formats, vectorisers",
+        "kernels": "values between positions, rows kept in memory",
         "metrics": "how good predictions are, and scorers",
         "structures": "best set of parts from an array of scores",
         "features": "scores of parts from w, and their adjoint",
