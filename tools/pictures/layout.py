@@ -24,7 +24,7 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group("basis", "#eceff1", "#546e7a", {
-        "errors": "every exception, and the warning",
+        "errors": "every exception and warning",
         "base": "compiled code, checks, files, ragged arrays, seeds",
     }),
     Group("runs of any method", "#e0f7fa", "#00838f", {

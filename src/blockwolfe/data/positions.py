@@ -22,12 +22,17 @@ __all__ = [
 
 
 def stack_positions(
-    features: Sequence[Any], unit: str = "position", what: str = "", others: str = ""
+    features: Sequence[Any],
+    unit: str = "position",
+    what: str = "",
+    others: str = "",
+    *,
+    keep_single: bool = False,
 ) -> tuple[Any, np.ndarray]:
     """Rows of all sequences in one float64 matrix (CSR if any of them is sparse), and lengths.
 
     In errors a row is called `unit`, and an entry of `features` X[i] followed by `what`;
-    `others` says what else would do.
+    `others` says what else would do. With `keep_single`, all float32 makes float32.
 
     >>> matrix, length = stack_positions([[[1, 2]], [[3, 4], [5, 6]]])
     >>> matrix.tolist(), length.tolist()
@@ -44,8 +49,11 @@ def stack_positions(
         )
     length = np.array([row.shape[0] for row in rows], dtype=np.int64)
     if any(sp.issparse(row) for row in rows):  # (a dense copy of a sparse row may be huge)
-        return _stack_sparse([sp.csr_array(row) for row in rows], what), length
-    return np.concatenate(rows).astype(np.float64, copy=False), length
+        matrix = _stack_sparse([sp.csr_array(row) for row in rows], what)
+    else:
+        matrix = np.concatenate(rows)
+    is_single = keep_single and all(row.dtype == np.float32 for row in rows)
+    return matrix.astype(np.float32 if is_single else np.float64, copy=False), length
 
 
 def check_finite(matrix: Any, offset: np.ndarray, unit: str = "position") -> None:
