@@ -24,6 +24,7 @@ LAYERS = [
     ["running"],
     ["optimize"],
     ["data"],
+    ["kernels"],
     ["metrics"],
     ["structures"],
     ["features"],

@@ -14,6 +14,7 @@ __all__ = [
     "BlockwolfeError",
     "DataNotFoundError",
     "InputError",
+    "KernelWarning",
     "MissingLibraryError",
     "ModelFileError",
     "NotCertifiedWarning",
@@ -98,6 +99,14 @@ class NotCertifiedWarning(ConvergenceWarning):
     """Training stopped before the certified gap reached `tol`.
 
     >>> issubclass(NotCertifiedWarning, ConvergenceWarning)
+    True
+    """
+
+
+class KernelWarning(UserWarning):
+    """A kernel that is not symmetric or not positive semidefinite: no certificate is true then.
+
+    >>> issubclass(KernelWarning, UserWarning)
     True
     """
 

@@ -9,6 +9,7 @@ from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
     InputError,
+    KernelWarning,
     MissingLibraryError,
     ModelFileError,
     NotCertifiedWarning,
@@ -16,6 +17,7 @@ from blockwolfe.errors import (
     OracleError,
 )
 from blockwolfe.estimators.model_file import load
+from blockwolfe.estimators.per_position import PerPosition
 from blockwolfe.estimators.svm import StructuredSVM
 from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.auto import Auto
@@ -116,6 +118,7 @@ __all__ = [
     "FrankWolfe",
     "GapSampling",
     "InputError",
+    "KernelWarning",
     "LabelPairsDisplay",
     "LabellingDisplay",
     "MLflowCallback",
@@ -131,6 +134,7 @@ __all__ = [
     "ParseDisplay",
     "Path",
     "PathDisplay",
+    "PerPosition",
     "Perceptron",
     "Permutation",
     "PoseDisplay",

@@ -24,7 +24,7 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group("basis", "#eceff1", "#546e7a", {
-        "errors": "every exception, and the warning",
+        "errors": "every exception and warning",
         "base": "compiled code, checks, files, ragged arrays, seeds",
     }),
     Group("runs of any method", "#e0f7fa", "#00838f", {
@@ -35,6 +35,7 @@ GROUPS = (
     }, "Engine:  a point, advance, certify, state, counts"),
     Group("the model", "#e8f5e9", "#2e7d32", {
         "data": "datasets, file formats, vectorisers",
+        "kernels": "values between positions, rows kept in memory",
         "metrics": "how good predictions are, and scorers",
         "structures": "best set of parts from an array of scores",
         "features": "scores of parts from w, and their adjoint",

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.data.positions import check_sparse
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.metrics.labels import token_accuracy
 from blockwolfe.structures import program
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, ZeroOne, as_loss
 from blockwolfe.tasks.part_task import PartLayout
-from blockwolfe.tasks.reading.inputs import check_sparse
 
 __all__ = ["Program", "ProgramInput"]
 

@@ -10,16 +10,11 @@ import scipy.sparse as sp
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.data.graphs import Graph
+from blockwolfe.data.positions import array_of, check_sparse
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures.checks import check_ends
-from blockwolfe.tasks.reading.inputs import (
-    array_of,
-    check_sparse,
-    n_positions,
-    sequence_tokens,
-    tokens_of,
-)
+from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of
 
 __all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
 

@@ -10,15 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from blockwolfe.base.ragged import offsets, starts
+from blockwolfe.base.ragged import offsets
+from blockwolfe.data.positions import (
+    check_finite,
+    check_sparse,
+    check_unmasked,
+    place_of,
+    stack_positions,
+)
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Tokens
 
 __all__ = [
     "Masked",
-    "array_of",
     "check_flags",
-    "check_sparse",
     "checked_mask",
     "checked_w",
     "count",
@@ -103,43 +108,6 @@ def n_positions(x: Any, name: str = "x") -> int:
     return len(x)
 
 
-def array_of(rows: Any, name: str) -> np.ndarray:
-    """An array; rows of unequal length are refused."""
-    check_unmasked(rows, name)
-    try:
-        return np.asarray(rows)
-    except ValueError as error:
-        raise InputError(f"{name} is not an array: its rows have unequal length.") from error
-
-
-def check_unmasked(values: Any, name: str) -> None:
-    """Refuse masked entries, which would be read as what is under the mask."""
-    if np.ma.is_masked(values):
-        raise InputError(f"{name} has masked entries; fill them, or leave those rows out.")
-
-
-def check_sparse(matrix: Any, name: str = "X") -> None:
-    """Refuse a sparse matrix of no numbers, or that points outside of itself."""
-    if sp.issparse(matrix) and matrix.dtype.kind not in "biuf":
-        raise InputError(f"{name} is a sparse matrix of {matrix.dtype}; expected numbers.")
-    if not sp.issparse(matrix) or matrix.format not in ("csr", "csc"):
-        return  # (an array, or a format that scipy checks)
-    unit, size = ("column", matrix.shape[1]) if matrix.format == "csr" else ("row", matrix.shape[0])
-    indices = matrix.indices
-    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
-        raise InputError(
-            f"{name} is a sparse matrix of {size} {unit}s with {unit} indices "
-            f"{indices.min()}..{indices.max()}; it is damaged, make it anew."
-        )
-    start, n_entries = matrix.indptr, min(len(indices), len(matrix.data))
-    # (compared, not subtracted: from the least integer to the largest is a step of -1)
-    if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] > n_entries:
-        raise InputError(
-            f"{name} is a sparse matrix with an indptr that decreases or goes beyond its "
-            f"{n_entries} entries; it is damaged, make it anew."
-        )
-
-
 def checked_w(w: Any, n_features: int) -> np.ndarray:
     """Weights as compiled code takes them, in a copy: it looks for no more and no fewer."""
     if np.shape(w) != (n_features,):
@@ -208,20 +176,8 @@ def sequence_tokens(
     `has_dicts` says that token dicts would do as well.
     """
     others = ", a sparse matrix, or a list of token dicts" if has_dicts else ", or a sparse matrix"
-    wanted = f"a numeric ({unit}s, features) array (use astype(float) on objects){others}"
-    rows = [_one_sequence(x, f"X[{i}]{what}", unit, wanted) for i, x in enumerate(features)]
-    widths = {row.shape[1] for row in rows}
-    if len(widths) > 1:
-        i = next(i for i, row in enumerate(rows) if row.shape[1] != rows[0].shape[1])
-        raise InputError(
-            f"X[{i}]{what} has {rows[i].shape[1]} features and X[0]{what} has {rows[0].shape[1]}; "
-            f"expected the same number for every {unit}."
-        )
-    if any(sp.issparse(row) for row in rows):  # (a dense copy of a sparse row may be huge)
-        matrix = _stack_sparse([sp.csr_array(row) for row in rows], what)
-    else:
-        matrix = sp.csr_array(np.concatenate(rows).astype(np.float64, copy=False))
-    length = np.array([row.shape[0] for row in rows], dtype=np.int64)
+    matrix, length = stack_positions(features, unit, what, others)
+    matrix = sp.csr_array(matrix)
     return tokens_of(matrix, length, unit), matrix.shape[1]
 
 
@@ -234,17 +190,10 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
     check_sparse(matrix)
     offset = offsets(length)
     values = matrix.data.astype(np.float64, copy=False)
-    if not np.isfinite(values).all():
-        entry = int(np.flatnonzero(~np.isfinite(values))[0])
-        i, row = _place_of(entry, matrix, offset)
-        raise InputError(
-            f"X[{i}] has {values[entry]} at {unit} {row}, feature "
-            f"{matrix.indices[entry]}; NaN and infinite features cannot be trained on. "
-            "Impute or drop them, for example with sklearn.impute.SimpleImputer."
-        )
+    check_finite(matrix, offset, unit)
     largest = float(np.abs(values).max()) if len(values) else 0.0
     if largest > LARGEST_FEATURE:
-        i, _ = _place_of(int(np.abs(values).argmax()), matrix, offset)
+        i, _ = place_of(int(np.abs(values).argmax()), matrix, offset)
         raise InputError(
             f"X[{i}] has a feature of size {largest:.3g}; above {LARGEST_FEATURE:.0e} scores "
             "overflow. Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
@@ -261,61 +210,8 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
     )
 
 
-def _place_of(entry: int, matrix: Any, offset: np.ndarray) -> tuple[int, int]:
-    """The example of a stored value, and its row there."""
-    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    i = int(np.searchsorted(offset, row, side="right")) - 1
-    return i, row - int(offset[i])
-
-
 def _plain(array: np.ndarray, dtype: Any) -> np.ndarray:
     return np.require(array, dtype, ["C", "A", "W", "E"])
-
-
-def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
-    if sp.issparse(x) and x.format != "csr":
-        check_sparse(x, name)  # (of CSR matrices all are checked at once, which is faster)
-    try:
-        array = sp.csr_array(x) if sp.issparse(x) else array_of(x, name)
-    except ValueError:
-        check_sparse(x, name)
-        raise
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} has shape {array.shape} and type {array.dtype}; expected {wanted}."
-        )
-    if not array.shape[0]:
-        raise InputError(f"{name} is empty; expected at least one {unit}.")
-    return array
-
-
-def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:
-    try:
-        matrix = _end_to_end(rows)
-        check_sparse(matrix)
-    except ValueError:  # (also of scipy)
-        for i, row in enumerate(rows):
-            check_sparse(row, f"X[{i}]{what}")
-        raise
-    matrix.sum_duplicates()
-    return matrix
-
-
-def _end_to_end(rows: list[Any]) -> sp.csr_array:
-    if any(row.indptr[0] != 0 for row in rows):
-        raise ValueError
-    n_values = np.array([row.nnz for row in rows])
-    shift = np.repeat(starts(n_values), [row.shape[0] for row in rows])
-    ends = np.concatenate([row.indptr[1:] for row in rows]) + shift
-    return sp.csr_array(
-        (
-            # as floats: duplicates are summed, and small integers would wrap round
-            np.concatenate([row.data.astype(np.float64, copy=False) for row in rows]),
-            np.concatenate([row.indices for row in rows]),
-            np.concatenate([[0], ends]),
-        ),
-        shape=(sum(row.shape[0] for row in rows), rows[0].shape[1]),
-    )
 
 
 def table_tokens(X: Any) -> tuple[Tokens, int]:

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.data.links import Links
+from blockwolfe.data.positions import array_of, check_sparse
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import Tokens
 from blockwolfe.structures.links import all_links, check_links, check_shape
-from blockwolfe.tasks.reading.inputs import array_of, check_sparse, tokens_of
+from blockwolfe.tasks.reading.inputs import tokens_of
 
 __all__ = ["LinkRows", "read_links"]
 
