@@ -231,7 +231,7 @@ class Cut(KernelGraphs, ByJunctionTree, HowSure, LabellingTask):
     def spaces(self, X: Any, w: np.ndarray) -> list[CutSpace]:
         """The labellings of each graph, with their scores at w."""
         if self.kernel_ is not None:
-            return self._spaces_by_twin(X, w)
+            return self._by_twin("spaces", X, w)
         given, found = self._read(X), []
         for i, theta in enumerate(self._part_scores(given, w)):
             n_nodes = given.size[i, 0]

@@ -105,7 +105,7 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
         """<w, phi(x, k)> for every row x and label k."""
         if self.kernel_ is not None:
-            return np.concatenate(self._by_twin("scores", X, w))
+            return np.asarray(self._by_twin("scores", X, w))
         w = checked_w(w, self.n_features)
         tokens, n_features, _ = self._tokens(X)
         self._check_n_features(n_features)

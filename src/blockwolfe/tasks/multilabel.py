@@ -457,7 +457,7 @@ class Multilabel(KernelTable, HasMarginals, PartTask):
                 "others; use search='exact', pairs='tree' or attractive=True."
             )
         if self.kernel_ is not None:
-            return self._spaces_by_twin(X, w)
+            return self._by_twin("spaces", X, w)
         return [self._space(theta) for theta in self._part_scores(self._read(X), w)]
 
     def _space(self, theta: np.ndarray) -> Any:

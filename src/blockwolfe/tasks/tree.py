@@ -131,7 +131,7 @@ class Tree(KernelGraphs, HasMarginals, LabellingTask):
     def spaces(self, X: Any, w: np.ndarray) -> list[TreeSpace]:
         """The labellings of each tree, with their scores at w."""
         if self.kernel_ is not None:
-            return self._spaces_by_twin(X, w)
+            return self._by_twin("spaces", X, w)
         given, n_labels, found = self._read(X), len(self.classes_), []
         for i, theta in enumerate(self._part_scores(given, w)):
             n_unary = given.size[i, 0] * n_labels

@@ -37,6 +37,3 @@ class KernelTable(Kernelized):
 
     def _with_nodes(self, X: Any, rows: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(rows)
-
-    def _joined(self, found: list[Any]) -> np.ndarray:
-        return np.concatenate(found)

@@ -2,13 +2,14 @@
 
 Trained is the task without node inputs, to which the kernel is added (see `functions`). Everything
 that is asked of a model later goes to its *linear twin*: the same task without a kernel, whose node
-features are the kernel values of a node and the support positions, and whose weights are the
-coefficients of these.
+features are the scores of all labels that the kernel gives a node, each with a weight of one for
+its own label.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.kernels import inputs as node_inputs
+from blockwolfe.kernels.judging import judge
 from blockwolfe.kernels.kernel import FittedKernel
 from blockwolfe.kernels.store import RowStore
 from blockwolfe.tasks.kernelized.blocks import kernelized
 from blockwolfe.tasks.kernelized.options import KernelOptions
-from blockwolfe.tasks.reading.inputs import taken
 
 __all__ = ["Kernelized", "condensed", "is_kernelized"]
 
@@ -55,10 +56,6 @@ class Kernelized(KernelOptions):
         """The layout of w with so many node features more."""
         raise NotImplementedError
 
-    def _joined(self, found: list[Any]) -> Any:
-        """Outputs of batches, as those of all."""
-        return [y for batch in found for y in batch]
-
     # -- training ------------------------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any) -> Any:
@@ -74,7 +71,7 @@ class Kernelized(KernelOptions):
         if is_kernelized(self):
             self._learn_nodes(X)
             self.kernel_ = self._asked_kernel().fit(self._stacked(X)[0])
-            pass
+            judge(self.kernel_)
 
     def _learn_nodes(self, X: Any) -> None:
         """Fit whatever turns node inputs into numbers."""
@@ -158,46 +155,44 @@ class Kernelized(KernelOptions):
     def _n_node_labels(self) -> int:
         return int(getattr(self.layout_, "n_node_labels", 0) or self.layout_.n_labels)
 
-    def _twin(self, w: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        """The linear twin, its weights, and the support positions."""
-        A = self.coefficients(np.asarray(w, dtype=np.float64))
-        support = np.flatnonzero(A.any(axis=1))
+    def _twin(self, w: np.ndarray) -> tuple[Any, np.ndarray, Callable[[Any], np.ndarray]]:
+        """The linear twin, its weights, and what gives the scores that are its node features."""
+        A, n_labels = self.coefficients(np.asarray(w, dtype=np.float64)), self._n_node_labels
+        support, fitted = np.flatnonzero(A.any(axis=1)), self._fitted()
         twin = clone(self).set_params(kernel=None)
         for name in vars(self).keys() - twin.get_params(deep=False).keys():
             setattr(twin, name, getattr(self, name))
-        twin.kernel_, twin.layout_ = None, self._widened(len(support))
-        twin.n_features_in_, twin.vectorizer_ = len(support), None
-        return twin, np.concatenate([A[support].ravel(), w[: self.n_linear]]), support
+        twin.kernel_, twin.layout_ = None, self._widened(n_labels)
+        twin.n_features_in_, twin.vectorizer_ = n_labels, None
 
-    def _by_twin(self, name: str, X: Any, w: np.ndarray, *given: Any) -> list[Any]:
-        """What a method of the twin gives for batches of X, each no larger than memory allows."""
-        twin, own_w, support = self._twin(w)
+        def scores(inputs: Any) -> np.ndarray:
+            n_rows = max(1, BATCH_ENTRIES // max(1, len(support)))
+            begins = range(0, node_inputs.count(inputs), n_rows)
+            index = (slice(begin, begin + n_rows) for begin in begins)
+            return np.concatenate(
+                [fitted.compare(inputs[at], support) @ A[support] for at in index]
+            )
+
+        return twin, np.concatenate([np.eye(n_labels).ravel(), w[: self.n_linear]]), scores
+
+    def _by_twin(self, name: str, X: Any, w: np.ndarray) -> Any:
+        """What a method of the twin gives for all of X."""
+        twin, own_w, scores = self._twin(w)
         inputs, counts = self._stacked(X)
-        ends = np.cumsum(counts)
-        batch, found = (ends * max(len(support), 1)) // BATCH_ENTRIES, []
-        for number in np.unique(batch):
-            index = np.flatnonzero(batch == number)
-            nodes = np.arange(ends[index[0]] - counts[index[0]], ends[index[-1]])
-            rows = self._fitted().compare(node_inputs.take(inputs, nodes), support)
-            each = np.split(rows, np.cumsum(counts[index])[:-1])
-            as_rows = self._with_nodes(taken(X, index), each)
-            found.append(getattr(twin, name)(as_rows, own_w, *given))
-        return found
+        each = np.split(scores(inputs), np.cumsum(counts)[:-1])
+        return getattr(twin, name)(self._with_nodes(X, each), own_w)
 
     def predict(self, X: Any, w: np.ndarray) -> Any:
         """Best outputs for all of X at w."""
         if self.kernel_ is None:
             return super().predict(X, w)  # type: ignore[misc]
-        return self._joined(self._by_twin("predict", X, w))
+        return self._by_twin("predict", X, w)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
         """The outputs of each x, with their scores at w."""
         if self.kernel_ is None:
             return super().spaces(X, w)  # type: ignore[misc]
-        return self._spaces_by_twin(X, w)
-
-    def _spaces_by_twin(self, X: Any, w: np.ndarray) -> list[Any]:
-        return [space for spaces in self._by_twin("spaces", X, w) for space in spaces]
+        return self._by_twin("spaces", X, w)
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y); with a kernel it is never formed."""
@@ -217,10 +212,11 @@ class Kernelized(KernelOptions):
 
     def _one_by_twin(self, name: str, x: Any, w: np.ndarray, *given: Any) -> Any:
         """What a method of the twin for one example gives; w is its last argument."""
-        twin, own_w, support = self._twin(w)
+        twin, own_w, scores = self._twin(w)
         X = self._single(x)  # type: ignore[attr-defined]
-        rows = self._fitted().compare(self._stacked(X)[0], support)
-        return getattr(twin, name)(self._with_nodes(X, [rows])[0], *given, own_w)
+        return getattr(twin, name)(
+            self._with_nodes(X, [scores(self._stacked(X)[0])])[0], *given, own_w
+        )
 
     # -- files -----------------------------------------------------------------------------------
 
