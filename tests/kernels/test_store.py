@@ -124,6 +124,17 @@ def test_products_are_those_with_the_whole_matrix(capacity, dtype, piece, monkey
         np.testing.assert_allclose(store.product(coefficients), G @ coefficients, atol=tolerance)
 
 
+def test_products_where_rows_lie_in_another_order_than_their_numbers():
+    store = room_for(4)
+    store.bring([0, 2, 5, 7])
+    store.used[[0, 5, 7]] = 1
+    store.bring([6])
+    assert store.slot[[0, 5, 6, 7]].tolist() == [0, 2, 1, 3]
+    coefficients = np.zeros((9, 1))
+    coefficients[[0, 5, 6, 7], 0] = [1.0, -2.0, 3.0, -4.0]
+    np.testing.assert_allclose(store.product(coefficients), G @ coefficients, atol=1e-13)
+
+
 def test_how_many_rows_there_is_room_for():
     assert room_for(3).rows.shape == (3, 9)
     assert room_for(3.9).rows.shape == (3, 9)
