@@ -13,6 +13,7 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.kernels.filing import packed_inputs, unpacked_inputs
 from blockwolfe.kernels.inputs import checked, count, take
+from blockwolfe.kernels.rows import TableRows
 from blockwolfe.kernels.values import FORMULAS, gamma_of, kernel_values, named, pieces
 
 __all__ = ["FittedKernel", "Kernel"]
@@ -147,7 +148,27 @@ class FittedKernel:
             return np.ascontiguousarray(self._own_values()[index], dtype=dtype)
         is_single = np.dtype(dtype) == np.float32 and not callable(self.kernel.name)
         own = self._single if is_single else self.inputs
+        if isinstance(own, np.ndarray) and self.kernel.name in TableRows.names:
+            return self._checked(self._table_rows(is_single)(index), index)
         return self._values(take(own, index), own, dtype, index, None)
+
+    def _table_rows(self, is_single: bool) -> TableRows:
+        """What gives rows of the kernel matrix quickly, made once for each precision."""
+        known = self.__dict__.setdefault("_rows", {})
+        if is_single not in known:
+            own, kernel = self._single if is_single else self.inputs, self.kernel
+            known[is_single] = TableRows(
+                kernel.name, own, gamma=self.gamma, degree=kernel.degree, coef0=kernel.coef0
+            )
+        return known[is_single]
+
+    def _checked(self, found: np.ndarray, rows: Any) -> np.ndarray:
+        """Values among its own inputs, after refusing those that are not finite."""
+        is_finite = np.isfinite(found)
+        if not is_finite.all():
+            s, t = np.argwhere(~is_finite)[0]
+            raise self._not_finite(found, s, t, rows, None)
+        return found
 
     def diagonal(self) -> np.ndarray:
         """Value of each of its own inputs with itself."""
@@ -247,7 +268,8 @@ class FittedKernel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is soon made again."""
-        return {name: value for name, value in vars(self).items() if name != "_single"}
+        made_again = ("_single", "_rows")
+        return {name: value for name, value in vars(self).items() if name not in made_again}
 
     def _values(self, A: Any, B: Any, dtype: Any, rows: Any, columns: Any) -> np.ndarray:
         """Values between A and B; in errors their entries have the numbers `rows`, `columns`."""

@@ -26,6 +26,7 @@ from blockwolfe.methods.bcfw.rules import (
     Rule,
 )
 from blockwolfe.methods.bcfw.targets import has_room
+from blockwolfe.methods.bcfw.working_set import order_in_working_set
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate import broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
@@ -122,12 +123,21 @@ class BlockEngine(DualEngine):
             self._hit_floor = float(floor) if is_known else 0.0
         # (a pass over stored corners renews no estimate, so there is none to go by)
         sampling = Permutation() if self._source == FROM_STOCK else method.sampling
-        draws = sampling.draws(ledger.gap, self._n_draws, self.rng)
+        draws = self._draws_in_working_set() or sampling.draws(ledger.gap, self._n_draws, self.rng)
         self._plant_tree()
         draws = checked_draws(draws, self.n_blocks, sampling, has_tree=len(ledger.notes.tree) > 0)
         self._draws = Draws(draws.block[:max_visits], draws.uniform[:max_visits])
         self._n_draws += len(self._draws.block)
         self._done, self._is_open = 0, True
+
+    def _draws_in_working_set(self) -> Draws | None:
+        """Where not all rows of a kernel are held, visits that get by with those."""
+        kernel, gap, w = self.blocks.kernel, self.ledger.gap, self.point.arrays.w
+        if kernel is None or kernel.has_all_rows or not np.isfinite(gap).all():
+            return None
+        order = order_in_working_set(gap, kernel.n_nodes, kernel.n_rows, self.rng)
+        kernel.fetch(np.unique(order), w)
+        return Draws(order, np.zeros(len(order)))
 
     def _plant_tree(self) -> None:
         is_known = self.method.sampling.needs_gaps and np.isfinite(self.ledger.gap).all()

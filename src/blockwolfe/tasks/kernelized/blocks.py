@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.ragged import starts
+from blockwolfe.base.ragged import entries, starts
 from blockwolfe.kernels.filing import packed_inputs
 from blockwolfe.kernels.kernel import FittedKernel
 from blockwolfe.kernels.store import RowStore
@@ -18,12 +18,16 @@ from blockwolfe.tasks.pieces import feature_pieces, oracle_pieces
 
 __all__ = ["KernelScores", "kernelized"]
 
+# Rows that are computed together: enough for a product of matrices to be fast.
+ROWS_AT_ONCE = 256
+
 
 class KernelScores:
     """The scores S = G A inside of w (see `functions`): made from A, and kept complete."""
 
-    def __init__(self, data: KernelData, store: RowStore) -> None:
+    def __init__(self, data: KernelData, store: RowStore, largest: float) -> None:
         self._data, self._store = data, store
+        self._largest = largest  # value of the kernel, in size
 
     @property
     def size(self) -> int:
@@ -44,6 +48,31 @@ class KernelScores:
     def has_all_rows(self) -> bool:
         """Whether no loop ever has to stop."""
         return self._store.is_complete
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows can be held."""
+        return len(self._store.owner)
+
+    @property
+    def n_nodes(self) -> np.ndarray:
+        """How many nodes each block has, and so rows."""
+        return np.diff(self._data.offset)
+
+    def fetch(self, order: np.ndarray, w: np.ndarray) -> None:
+        """Hold the rows of nodes of these blocks, of those that have coefficients."""
+        A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
+        nodes = entries(self._data.offset[order], self.n_nodes[order])
+        nodes = nodes[A[:, nodes].any(axis=0)][: self.n_rows]
+        self._data.used[nodes] = self._data.clock[0]
+        for part in np.array_split(nodes, -(-len(nodes) // ROWS_AT_ONCE) or 1):
+            self._store.bring(part)
+
+    def noise(self, w: np.ndarray) -> float:
+        """How far a score can be off for what rows of the kernel are rounded to."""
+        A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
+        unit = float(np.finfo(self._store.dtype).eps)
+        return unit * self._largest * float(np.abs(A).sum(axis=1).max(initial=0.0))
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         """S that belongs to the A of v."""
@@ -111,7 +140,7 @@ def kernelized(
             np.zeros(n_parts),
         ),
     )
-    scores = KernelScores(data, store)
+    scores = KernelScores(data, store, float(largest.max(initial=0.0)))
     return replace(
         made,
         features=FEATURES,
