@@ -17,6 +17,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.dual.work import Work
 from blockwolfe.tasks.base import Corners
 
@@ -127,20 +128,18 @@ def _score(
 
 
 @jit
-def add_visits(
-    order: np.ndarray, span: Any, n_before: int, pull: Pull, counted: Counted, seam: Any,
-    is_unit: bool, data: Any, scratch: Any, sums: Sums, work: Any, made: np.ndarray,
-) -> None:  # fmt: skip
+def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> None:
     """Make the visits span[0]:span[1] of an order, after `n_before` others; `made[0]` counts them.
 
     It stops at a block whose oracle gives more than it may.
     """
+    pull, counted, seam, is_unit, data, scratch, total, late, work, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta = work.direction.part, work.direction.delta
     value = work.value[:0] if is_unit else work.value
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
-        _score(pull, k, i, counted.n_parts[i], seam, data, sums.total, work.theta)
+        _score(pull, k, i, counted.n_parts[i], seam, data, total, work.theta)
         size, _, _ = oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
         if size > counted.room[i]:
             return
@@ -149,15 +148,15 @@ def add_visits(
             n_parts = oracles.unpack(data, i, work.code, size, work.part)
         moved = _difference(counted.truth, i, value, n_parts, work)
         if is_bounded:
-            _shrink(k / (k + 1.0), sums.total)
+            _shrink(k / (k + 1.0), total)
             share = pull.factor * counted.pull[i] / (k + 1.0)
-            add(data, i, part, delta, moved, share, sums.total)
-            _clip(pull, sums.total)
-            _add_times(k + 1.0, sums.total, sums.late)
+            add(data, i, part, delta, moved, share, total)
+            _clip(pull, total)
+            _add_times(k + 1.0, total, late)
         elif moved > 0:
-            add(data, i, part, delta, moved, counted.pull[i], sums.total)
-            if sums.late.shape[0]:
-                add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], sums.late)
+            add(data, i, part, delta, moved, counted.pull[i], total)
+            if late.shape[0]:
+                add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], late)
         made[0] += 1
 
 
