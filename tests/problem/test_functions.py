@@ -31,7 +31,7 @@ def answer(blocks, i, theta, scratch):
 
 def scores(blocks, i, w):
     theta = np.full(blocks.n_parts, np.nan)
-    blocks.features.score(blocks.data, i, w, theta)
+    blocks.features.score(blocks.data, i, w, 1.0, theta)
     return theta
 
 

@@ -33,7 +33,7 @@ from numba.extending import (
     unbox,
 )
 
-from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.compiled import address_of, call, jit
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
 
@@ -139,9 +139,7 @@ register_model(PackedType)(models.OpaqueModel)
 
 @unbox(PackedType)
 def _unbox(_: PackedType, packed: Any, c: Any) -> NativeValue:
-    number = c.pyapi.object_getattr_string(packed, "address")
-    address = c.pyapi.long_as_voidptr(number)
-    c.pyapi.decref(number)
+    address = address_of(packed, "address", c)
     is_null = cgutils.is_null(c.builder, address)
     with c.builder.if_then(is_null, likely=False):
         c.pyapi.err_set_string("PyExc_TypeError", "this record is packed for interpreted code")

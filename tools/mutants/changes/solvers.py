@@ -19,8 +19,8 @@ SUMS = f"{MEANS}::test_means_are_sums_over_all_outputs"
 MUTANTS = [
     Mutant(
         VISITS,
-        "scale = pull.factor / k if k > 0 else 0.0",
-        "scale = pull.factor / (k + 1.0)",
+        "return pull.factor / k if k > 0 else 0.0",
+        "return pull.factor / (k + 1.0)",
         "the oracle is asked at weights that are not the iterate",
         BY_HAND,
     ),

@@ -41,7 +41,7 @@ class VisitEngine(PrimalEngine):
         listed = Direction(np.zeros(n_listed, dtype=np.int32), slots, np.zeros(n_listed))
         self._work = work._replace(theta=np.zeros(blocks.n_parts), direction=listed)
         pulls = self.n_blocks * blocks.weight
-        self._counted = Counted(blocks.truth, pulls, blocks.parts_of, blocks.corner_size)
+        self._counted = Counted(blocks.truth, pulls, blocks.corner_size)
         self._made = np.zeros(1, dtype=np.int64)
         self._packing = Packing(blocks.kind and (blocks.kind, "subgradient"))
 
