@@ -1,5 +1,6 @@
 """Subgradient steps and the perceptron: their iterates by hand, and where they lead."""
 
+import copy
 import itertools
 
 import numba
@@ -353,7 +354,7 @@ def test_visits_go_on_with_arrays_of_a_checkpoint():
     engine, other = (engine_of(problem, as_method("ssg"), LAM) for _ in range(2))
     for each in (engine, engine, other):
         each.advance(len(problem), lambda: True)
-    other.restore(engine.to_save())
+    other.restore(copy.deepcopy(engine.to_save()))
     for each in (engine, other):
         each.advance(len(problem), lambda: True)
     assert engine.w.tobytes() == other.w.tobytes()
