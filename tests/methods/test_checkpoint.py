@@ -282,6 +282,7 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     twin.restore(read_checkpoint(checkpoint, identity).engine)
     of_point = {"blocks", "work"}  # the problem itself, and scratch
     of_engine = {"blocks", "point", "ledger", "own", "scratch", "workers", "_chunk", "_found"}
+    of_engine |= {"_of_blocks", "_of_run"}  # (the same once more, packed)
     pairs = (
         (engine.point, twin.point, of_point),
         (engine.ledger, twin.ledger, set()),

@@ -1,11 +1,13 @@
 """Subgradient steps and the perceptron: their iterates by hand, and where they lead."""
 
+import copy
 import itertools
 
 import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.experimental import function_type
 
 import blockwolfe as bw
 from at_work import engine_of
@@ -307,3 +309,53 @@ def test_an_oracle_that_gives_too_much_is_stopped_in_its_visit():
     with pytest.raises(bw.OracleError, match="example 30 returned more than max_size=3"):
         engine.advance(len(problem), lambda: True)
     assert engine.counts.visits == 30
+
+
+@pytest.mark.skipif(not hasattr(function_type, "_get_jit_address"), reason="an older Numba")
+@pytest.mark.parametrize("method", ["ssg+cyclic", "bcfw+cyclic"])
+def test_an_error_in_a_jitted_oracle_is_raised(method):
+    """(by way of Numba's wrapper for C it would be printed, and what was found be made up)"""
+
+    @numba.njit
+    def late(data, i, w, index, value):
+        if i == 30:
+            raise ValueError("no output")
+        return 0, 1.0
+
+    toy = bw.datasets.toy_problem(40, 3)
+    toy.task.compiled = lambda X, Y: bw.tasks.CompiledOracle(late, (0,), 3)
+    engine = engine_of(bw.Problem(toy.task, toy.X, toy.Y), as_method(method), LAM)
+    with pytest.raises(ValueError, match="no output"):
+        engine.advance(40, lambda: True)
+    assert engine.counts.visits == 30
+
+
+@pytest.mark.parametrize("method", ["ssg", "ssg+last", "perceptron"])
+def test_w_is_that_of_the_last_visit_also_within_a_pass(method):
+    """As a checkpoint sees it, which may be written between any two calls into the loop."""
+    problem, seen = PROBLEMS["chain-dense"](), []
+    engine = engine_of(problem, as_method(method), LAM)
+
+    def look():
+        assert engine.to_save()["w"].tobytes() == engine.last_w().tobytes()
+        seen.append(engine.w)
+        return True
+
+    engine.advance(len(problem), look)
+    assert engine.w.tobytes() == engine.last_w().tobytes()
+    assert len(seen) > 1  # (the first call makes one visit)
+    assert (seen[0] != seen[1]).any()
+    assert (seen[1] != engine.w).any()
+
+
+def test_visits_go_on_with_arrays_of_a_checkpoint():
+    """What was packed before is not: the arrays are others."""
+    problem = PROBLEMS["chain-dense"]()
+    engine, other = (engine_of(problem, as_method("ssg"), LAM) for _ in range(2))
+    for each in (engine, engine, other):
+        each.advance(len(problem), lambda: True)
+    other.restore(copy.deepcopy(engine.to_save()))
+    for each in (engine, other):
+        each.advance(len(problem), lambda: True)
+    assert engine.w.tobytes() == other.w.tobytes()
+    assert engine.average_w().tobytes() == other.average_w().tobytes()

@@ -31,7 +31,7 @@ def answer(blocks, i, theta, scratch):
 
 def scores(blocks, i, w):
     theta = np.full(blocks.n_parts, np.nan)
-    blocks.features.score(blocks.data, i, w, theta)
+    blocks.features.score(blocks.data, i, w, 1.0, theta)
     return theta
 
 
@@ -49,6 +49,9 @@ def test_score_peek_sqnorm_and_add_are_one_linear_map(name):
         F = columns(blocks, i, parts)
         delta = rng.normal(size=len(parts))
         np.testing.assert_allclose(theta[parts], F.T @ w, atol=1e-12)
+        scaled = np.full(blocks.n_parts, np.nan)
+        blocks.features.score(blocks.data, i, w, -0.3, scaled)
+        np.testing.assert_allclose(scaled, -0.3 * theta, atol=1e-12)
         peeked = np.full(blocks.n_parts, np.nan)
         blocks.features.peek(blocks.data, i, w, parts, len(parts), peeked)
         np.testing.assert_allclose(peeked[parts], F.T @ w, atol=1e-12)

@@ -158,7 +158,7 @@ def test_a_narrow_beam_misses_outputs_and_says_so():
         missed += height(best) - height(rough)
         assert height(rough) <= height(best) + 1e-12
         theta, code = np.zeros(blocks.n_parts), np.zeros(len(y), dtype=np.int32)
-        blocks.features.score(blocks.data, i, w, theta)
+        blocks.features.score(blocks.data, i, w, 1.0, theta)
         scratch = blocks.scratch()
         size, loss, _ = blocks.visited.oracles.maximize(
             blocks.data, i, theta, scratch, code, np.zeros(0)

@@ -172,7 +172,7 @@ def test_all_blocks_at_once_are_the_blocks_one_by_one(problem, scale):
         assert not own[0].mean.any()
         for s, i in enumerate(asked):
             theta = np.zeros(blocks.n_parts)
-            blocks.features.score(blocks.data, i, w, theta)
+            blocks.features.score(blocks.data, i, w, 1.0, theta)
             alone = expectation(blocks, i, theta, scale)
             here = slice(found.start[s], found.start[s] + found.length[s])
             mean = np.zeros(blocks.n_parts)
@@ -196,7 +196,7 @@ def test_they_are_a_dual_point_whose_bound_is_below_the_primal(problem):
     assert dual <= problem.primal(weights_of(blocks, v, lam), lam) + 1e-9
     for i, corners, losses in some_blocks(problem):
         theta = np.zeros(blocks.n_parts)
-        blocks.features.score(blocks.data, i, w, theta)
+        blocks.features.score(blocks.data, i, w, 1.0, theta)
         theta[blocks.parts_of[i] :] = 0.0
         most = (losses + corners @ theta).max()
         assert -1e-9 <= mu * found.log_partition[i] - most <= mu * np.log(len(losses)) + 1e-9

@@ -14,6 +14,7 @@ Three rules, measured (see docs/decisions.md):
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import hashlib
 import os
 import signal
@@ -28,8 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
+from numba.core import cgutils
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.core.types.function_type import CompileResultWAP
+from numba.experimental import function_type
+from numba.extending import NativeValue, register_model, unbox
 
 SLOW_COMPILATION_SECONDS = 0.7
 
@@ -112,6 +117,38 @@ def _read(path: str) -> bytes:
         os.close(file)
 
 
+class PieceType(types.FunctionType):
+    """The type of a piece: a function of its signature."""
+
+
+register_model(PieceType)(function_type.FunctionModel)
+
+
+@unbox(PieceType)
+def _unbox_piece(kind: PieceType, piece: Any, c: Any) -> Any:
+    """A piece as compiled code calls it: directly, and by addresses that it knows itself.
+
+    To Numba an object like `Piece` has only the address of a wrapper for callers in C, which hands
+    on all arguments once more: 0.05 us for the fields of a task's data, at every call. And Numba
+    asks Python for the address, at every unboxing.
+    """
+    if not hasattr(function_type, "_get_jit_address"):  # (Numba before functions were called so)
+        return function_type.unbox_function_type(kind, piece, c)
+    found = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    found.c_addr = address_of(piece, "for_c", c)
+    found.jit_addr = address_of(piece, "for_jit", c)
+    found.py_addr = c.builder.bitcast(piece, c.context.get_value_type(types.voidptr))
+    return NativeValue(found._getvalue())
+
+
+def address_of(value: Any, name: str, c: Any) -> Any:
+    """An attribute of an object that is unboxed, an address."""
+    number = c.pyapi.object_getattr_string(value, name)
+    address = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return address
+
+
 class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
@@ -122,12 +159,15 @@ class Piece:
     def __init__(self, function: Any, signature: Any) -> None:
         function.compile(signature)
         self.function = function
-        self._compiled = CompileResultWAP(function.get_compile_result(signature))
-        self._address: int = self._compiled.__wrapper_address__()
-        self._numba_type_ = numba.types.FunctionType(self._compiled.signature())
+        made = function.get_compile_result(signature)
+        self._compiled = CompileResultWAP(made)
+        # (both addresses are read by `_unbox_piece`)
+        self.for_c: int = self._compiled.__wrapper_address__()
+        self.for_jit: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        self._numba_type_ = PieceType(self._compiled.signature())
 
     def __wrapper_address__(self) -> int:
-        return self._address
+        return self.for_c
 
     def __call__(self, *args: Any) -> Any:
         """Run the function from Python."""
@@ -211,22 +251,28 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
         return entry(*args)
 
 
+_SIGINT = int(signal.SIGINT)
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C held back to the end of this block.
 
+    (By the functions behind those of `signal`, which look for enums in what goes through them:
+    they take 20 us for this, more than many a block that is held.)
+
     >>> with uninterrupted():
     ...     pass
     """
-    before = signal.getsignal(signal.SIGINT)
+    before = _signal.getsignal(_SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     arrived: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *signal_and_frame: arrived.append(signal_and_frame))
+    _signal.signal(_SIGINT, lambda *signal_and_frame: arrived.append(signal_and_frame))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        _signal.signal(_SIGINT, before)
         if arrived:  # (also after an error, whose handling Ctrl-C would have interrupted)
             before(*arrived[0])

@@ -55,28 +55,31 @@ def n_parts(columns: Columns, i: int) -> int:
 
 
 @jit(inline="always")
-def _score_rows(rows: Tokens, i: int, n_labels: int, w: Any, theta: Any, at: int) -> int:
-    """Scores of all labels of all rows of block i, from theta[at] on."""
+def _score_rows(
+    rows: Tokens, i: int, n_labels: int, w: Any, scale: float, theta: Any, at: int
+) -> int:
+    """Scores of all labels of all rows of block i, times `scale`, from theta[at] on."""
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     for row in range(rows.offset[i], rows.offset[i + 1]):
         begin, end = indptr[row], indptr[row + 1]
         if n_labels == 1:
-            theta[at] = score_label(w, indices, values, begin, end, 0, 1)
+            theta[at] = scale * score_label(w, indices, values, begin, end, 0, 1)
         else:
             scores = theta[at : at + n_labels]
             for k in range(n_labels):
                 scores[k] = 0.0
-            add_rows(w, indices, values, begin, end, scores, n_labels)
+            add_rows(w, indices, values, (begin, end), scale, scores, n_labels)
         at += n_labels
     return at
 
 
 @jit(fastmath={"contract"})
-def score(columns: Columns, i: int, w: Any, theta: Any) -> None:
-    """theta[p] = <w, F[:, p]> for every part of block i."""
-    at = _score_rows(columns.node, i, columns.n_node_labels, w, theta, 0)
+def score(columns: Columns, i: int, w: Any, scale: float, theta: Any) -> None:
+    """theta[p] = scale <w, F[:, p]> for every part of block i."""
+    at = _score_rows(columns.node, i, columns.n_node_labels, w, scale, theta, 0)
     if columns.n_edge_labels > 0:
-        _score_rows(columns.edge, i, columns.n_edge_labels, w[columns.edge_base :], theta, at)
+        of_edges = w[columns.edge_base :]
+        _score_rows(columns.edge, i, columns.n_edge_labels, of_edges, scale, theta, at)
 
 
 @jit(inline="always")

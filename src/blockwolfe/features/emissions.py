@@ -112,12 +112,16 @@ class Tokens(NamedTuple):
 
 @jit(inline="always")  # as for `max_plus`
 def add_rows(
-    w: Any, index: Any, value: Any, begin: int, end: int, scores: Any, n_labels: int
+    w: Any, index: Any, value: Any, span: Any, scale: float, scores: Any, n_labels: int
 ) -> None:
-    """Add sum_e value[e] * (weights of feature index[e], by label) to scores, four at a time."""
-    e = begin
+    """Add scale * sum_e value[e] * (weights of feature index[e], by label) to scores.
+
+    Of the entries `span`, four at a time.
+    """
+    e, end = span
     while e + 4 <= end:
-        x0, x1, x2, x3 = value[e], value[e + 1], value[e + 2], value[e + 3]
+        x0, x1 = scale * value[e], scale * value[e + 1]
+        x2, x3 = scale * value[e + 2], scale * value[e + 3]
         b0, b1 = np.int64(index[e]) * n_labels, np.int64(index[e + 1]) * n_labels
         b2, b3 = np.int64(index[e + 2]) * n_labels, np.int64(index[e + 3]) * n_labels
         r0, r1 = w[b0 : b0 + n_labels], w[b1 : b1 + n_labels]
@@ -126,7 +130,7 @@ def add_rows(
             scores[k] = scores[k] + x0 * r0[k] + x1 * r1[k] + x2 * r2[k] + x3 * r3[k]
         e += 4
     while e < end:
-        x, base = value[e], np.int64(index[e]) * n_labels
+        x, base = scale * value[e], np.int64(index[e]) * n_labels
         row = w[base : base + n_labels]
         for k in range(n_labels):
             scores[k] += x * row[k]
@@ -134,8 +138,10 @@ def add_rows(
 
 
 @jit(inline="always")
-def score_positions(tokens: Tokens, layout: Layout, i: int, w: Any, theta: Any) -> None:
-    """theta[t * K + k] = score of label k at position t of sequence i.
+def score_positions(
+    tokens: Tokens, layout: Layout, i: int, w: Any, scale: float, theta: Any
+) -> None:
+    """theta[t * K + k] = scale times the score of label k at position t of sequence i.
 
     Emission, bias, first and last together.
     """
@@ -146,14 +152,15 @@ def score_positions(tokens: Tokens, layout: Layout, i: int, w: Any, theta: Any) 
     for row in range(begin, end):
         scores = grid[row - begin]
         for k in range(n_labels):
-            scores[k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
-        add_rows(w, indices, values, indptr[row], indptr[row + 1], scores, n_labels)
+            scores[k] = scale * w[layout.bias + k] if layout.bias >= 0 else 0.0
+        span = indptr[row], indptr[row + 1]
+        add_rows(w, indices, values, span, scale, scores, n_labels)
     if layout.first >= 0:
         for k in range(n_labels):
-            grid[0, k] += w[layout.first + k]
+            grid[0, k] += scale * w[layout.first + k]
     if layout.last >= 0:
         for k in range(n_labels):
-            grid[end - begin - 1, k] += w[layout.last + k]
+            grid[end - begin - 1, k] += scale * w[layout.last + k]
 
 
 @jit(inline="always")

@@ -149,7 +149,7 @@ def _sweep(
     for position in range(span[0], span[1]):
         i = order[position]
         if not seam.is_identity:
-            features.score(data, i, w, theta)
+            features.score(data, i, w, 1.0, theta)
         size, loss, slack = oracles.maximize(data, i, theta, scratch, work.code, work.value)
         if size > room[i] or (is_kept and out.start[position] + size > out.code.shape[0]):
             return position

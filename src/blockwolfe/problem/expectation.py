@@ -176,7 +176,7 @@ def _fill(
     for s in range(span[0], span[1]):
         i = order[s]
         if not is_identity:
-            score(data, i, w, theta)
+            score(data, i, w, 1.0, theta)
         size, loss, total = marginals(data, i, theta, scale, scratch, work.part, work.value)
         out.loss[s], out.log_partition[s] = loss, total
         true_parts = truth.part[truth.start[i] : truth.start[i + 1]]

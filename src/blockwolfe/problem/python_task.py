@@ -227,8 +227,8 @@ def _unpack(data: PythonOracle, i: int, code: np.ndarray, size: int, part: np.nd
     return size
 
 
-def _score(data: PythonOracle, i: int, w: np.ndarray, theta: np.ndarray) -> None:
-    theta[:] = w
+def _score(data: PythonOracle, i: int, w: np.ndarray, scale: float, theta: np.ndarray) -> None:
+    theta[:] = scale * w
 
 
 def _peek(

@@ -71,8 +71,9 @@ class Features(NamedTuple):
 
     With theta = F_i^T w, indexed by part number:
 
-    * ``score(data, i, w, theta)``: theta[p] = <w, F_i[:, p]> for every part p of block i;
-    * ``peek(data, i, w, part, size, theta)``: the same for the listed parts alone,
+    * ``score(data, i, w, scale, theta)``: theta[p] = scale <w, F_i[:, p]> for every part p of
+      block i;
+    * ``peek(data, i, w, part, size, theta)``: without a scale, for the listed parts alone,
       theta[part[s]] = <w, F_i[:, part[s]]>: less work where they are few;
     * ``sqnorm(data, i, part, delta, size, scratch)``: |F_i delta|^2, parts all different;
     * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta;

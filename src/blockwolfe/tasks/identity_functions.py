@@ -19,10 +19,10 @@ class NoScratch(NamedTuple):
 
 
 @jit
-def score(data: Any, i: int, w: Any, theta: Any) -> None:
-    """Copy w into theta; solvers pass w itself, and need no copy."""
+def score(data: Any, i: int, w: Any, scale: float, theta: Any) -> None:
+    """Copy w into theta, times `scale`; where that is one, solvers pass w itself."""
     for p in range(w.shape[0]):
-        theta[p] = w[p]
+        theta[p] = scale * w[p]
 
 
 @jit

@@ -213,7 +213,7 @@ class PairwiseGraph(KernelGraphs, ByJunctionTree, LabellingTask):
         answers: list[tuple[Any, float]] = []
         for i, n_nodes in enumerate(given.size[:, 0]):
             codes = np.zeros(n_nodes, dtype=np.int64)
-            score(data, i, w, theta)
+            score(data, i, w, 1.0, theta)
             upper = _decode(data, i, theta, scratch, codes)
             if self.decoder == "exact":
                 codes, upper = self._settled(data, scratch.augmented, i, codes, upper)

@@ -72,16 +72,16 @@ class PartScratch(NamedTuple):
 
 
 @jit
-def score(data: PartData, i: int, w: Any, theta: Any) -> None:
-    """The scores theta of every part."""
-    cols.score(data.columns, i, w, theta)
+def score(data: PartData, i: int, w: Any, scale: float, theta: Any) -> None:
+    """The scores theta of every part, times `scale`."""
+    cols.score(data.columns, i, w, scale, theta)
 
 
 @jit
 def score_all(data: PartData, w: Any, start: Any, theta: Any) -> None:
     """Scores of all parts of all blocks, end to end; those of block i begin at start[i]."""
     for i in range(start.shape[0] - 1):
-        score(data, i, w, theta[start[i] : start[i + 1]])
+        score(data, i, w, 1.0, theta[start[i] : start[i + 1]])
 
 
 @jit
@@ -228,7 +228,7 @@ def answer_all(
     """The oracle's corner of every block; corner i has size[i] parts from corners.start[i] on."""
     for i in range(size.shape[0]):
         begin, end = corners.start[i], corners.start[i + 1]
-        score(data, i, w, theta)
+        score(data, i, w, 1.0, theta)
         part, value = corners.part[begin:end], corners.value[begin:end]
         size[i], _, _ = maximize(data, i, theta, scratch, part, value)
 

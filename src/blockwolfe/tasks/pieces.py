@@ -27,7 +27,7 @@ def feature_pieces(made: TaskBlocks) -> Features:
     moved = types.Tuple((_PARTS, _VECTOR, _I64, _F64))
     with announced_compilation("the task's functions"):
         return Features(
-            score=Piece(f.score, types.void(data, _I64, _VECTOR, _VECTOR)),
+            score=Piece(f.score, types.void(data, _I64, _VECTOR, _F64, _VECTOR)),
             peek=Piece(f.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
             sqnorm=Piece(f.sqnorm, _F64(data, _I64, _PARTS, _VECTOR, _I64, scratch)),
             add=Piece(f.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),

@@ -41,7 +41,7 @@ def _decode_all(data: SequenceData, w: Any, theta: Any, scratch: SequenceScratch
     n_labels = data.layout.n_labels
     for i in range(data.tokens.offset.shape[0] - 1):
         begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
-        sequence_functions.score(data, i, w, theta)
+        sequence_functions.score(data, i, w, 1.0, theta)
         unary = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
         decode(data.layout, theta, unary, data.allowed[begin:end], scratch.best, scratch.path)
         for t in range(end - begin):
@@ -320,7 +320,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         theta = np.zeros(_n_parts(data.layout, data.tokens))
         scratch = _make_scratch(data, is_training=False)
         code = np.zeros(len(data.labels), dtype=np.int32)
-        sequence_functions.score(data, 0, w, theta)
+        sequence_functions.score(data, 0, w, 1.0, theta)
         sequence_functions.maximize(data, 0, theta, scratch, code, np.zeros(0))
         return self._outputs(self.classes_[code], data.tokens.offset)[0]
 

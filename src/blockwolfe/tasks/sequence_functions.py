@@ -55,17 +55,17 @@ class MarginalScratch(NamedTuple):
 
 
 @jit(fastmath={"contract"})
-def score(data: SequenceData, i: int, w: Any, theta: Any) -> None:
-    """The scores theta of every position and label, and of every transition."""
+def score(data: SequenceData, i: int, w: Any, scale: float, theta: Any) -> None:
+    """The scores theta of every position and label, and of every transition, times `scale`."""
     layout = data.layout
-    emissions.score_positions(data.tokens, layout, i, w, theta)
+    emissions.score_positions(data.tokens, layout, i, w, scale, theta)
     if layout.transition >= 0:
         n_unary = (data.tokens.offset[i + 1] - data.tokens.offset[i]) * layout.n_labels
         n_pairwise = layout.size - layout.transition
         copy = theta[n_unary : n_unary + n_pairwise]
         weights = w[layout.transition : layout.size]
         for p in range(n_pairwise):
-            copy[p] = weights[p]
+            copy[p] = scale * weights[p]
 
 
 @jit(fastmath={"contract"})
@@ -73,7 +73,7 @@ def score_all(data: SequenceData, w: Any, theta: Any) -> None:
     """Scores of every label at every position of all sequences, end to end (positions * K)."""
     for i in range(data.tokens.offset.shape[0] - 1):
         own = theta[data.tokens.offset[i] * data.layout.n_labels :]
-        emissions.score_positions(data.tokens, data.layout, i, w, own)
+        emissions.score_positions(data.tokens, data.layout, i, w, 1.0, own)
 
 
 @jit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.shrink import NO_CAP
@@ -61,6 +62,9 @@ class BlockEngine(DualEngine):
         self._n_draws = 0
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self._planes = Planes(self.blocks)
+        self._of_blocks, self._of_run = (
+            Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
+        )
 
     def prepare(self) -> None:
         """Compile the loop as well."""
@@ -166,24 +170,28 @@ class BlockEngine(DualEngine):
             self._done = begin + int(counts.visits) - before
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
-        blocks, point = self.blocks, self.point
-        most = (blocks.corner_size, blocks.part_size, point.code_size)
-        if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
-            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
-        sizes = (blocks.weight, *most, blocks.column_norm)
-        oracles = blocks.visited.oracles
-        seam = (self.method.step.piece, blocks.features, oracles, blocks.data, self.own[1])
-        arrays = (point.arrays, self.ledger.notes, point.work, batch, blocks.halt)
-        args = (self._rule(source), sizes, *seam, *arrays)
-        if blocks.kernel is None:
-            return int(call(visit_blocks, blocks.kind, draws, begin, *args))
+        point, kind = self.point, self.blocks.kind
+        of_run = self._of_run.of(point.arrays, self.ledger.notes, point.work)
+        args = (self._rule(source), self._packed_blocks(), of_run, batch)
+        if self.blocks.kernel is None:
+            return int(call(visit_blocks, kind, draws, begin, *args))
         is_halted = True
         while is_halted:
             with uninterrupted():  # (what a loop has left to do belongs to it)
-                begin = int(call(visit_blocks, blocks.kind, draws, begin, *args))
-                is_halted = blocks.halt[0] > 0
-                blocks.kernel.settle(point.arrays.w)
+                begin = int(call(visit_blocks, kind, draws, begin, *args))
+                is_halted = self.blocks.halt[0] > 0
+                self.blocks.kernel.settle(point.arrays.w)
         return begin
+
+    def _packed_blocks(self) -> Packed:
+        """What visits read of the blocks."""
+        blocks = self.blocks
+        most = (blocks.corner_size, blocks.part_size, self.point.code_size)
+        if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
+            most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
+        oracles = blocks.visited.oracles
+        seam = (self.method.step.piece, blocks.features, oracles, blocks.data, self.own[1])
+        return self._of_blocks.of(blocks.weight, *most, blocks.column_norm, *seam, blocks.halt)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
         wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)

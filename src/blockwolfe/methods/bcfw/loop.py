@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import drop_idle
@@ -112,16 +113,20 @@ def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -
 
 @jit
 def visit_blocks(
-    draws: Any, begin: int, rule: Any, sizes: Any, choose: Any, features: Any, oracles: Any,
-    data: Any, scratch: Any, point: Any, notes: Any, work: Any, batch: Any, halt: Any,
-) -> int:  # fmt: skip
+    draws: Any, begin: int, rule: Any, of_blocks: Packed, of_run: Packed, batch: Any
+) -> int:
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
     And after a step that has left something to do in `halt` (see `Blocks.halt`). Returns the
-    position at which it stopped. `sizes` are, by block: its weight, the most entries
-    of the oracle's corners, of their parts, and of a corner that is stored, and `column_norm`.
+    position at which it stopped. Packed are, by block, its weight, the most entries of the
+    oracle's corners, of their parts, and of a corner that is stored, and `column_norm`; the seam,
+    with data and scratch; and apart from these, since they grow, the arrays of the run.
     """
-    weight, corner_size, part_size, code_size, column_norm = sizes
+    (
+        weight, corner_size, part_size, code_size, column_norm,
+        choose, features, oracles, data, scratch, halt,
+    ) = unpack(of_blocks)  # fmt: skip
+    point, notes, work = unpack(of_run)
     counts, stock, n_blocks, gap = notes.counts, point.stock, weight.shape[0], 0.0
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]

@@ -155,7 +155,7 @@ def look_at(
     elif rule.keeps_corners:
         _point_at_codes(stock, i, lists)
     if is_scored and not rule.is_identity:
-        features.score(data, i, w, theta)
+        features.score(data, i, w, 1.0, theta)
     elif rule.keeps_corners and not rule.is_identity:
         n_met = _meet_lists(part, lists, stock.n_rows[i], work.look)
         features.peek(data, i, w, work.look.met, n_met, theta)
@@ -267,7 +267,7 @@ def _ask(
         size, loss = _copy_from_batch(batch, position, work.code, work.value)
     else:
         if rule.source == FROM_CACHE_OR_ORACLE and not rule.is_identity:
-            features.score(data, block.i, w, block.theta)
+            features.score(data, block.i, w, 1.0, block.theta)
         size, loss, _ = oracles.maximize(data, block.i, block.theta, scratch, work.code, work.value)
     return size, loss
 

@@ -111,7 +111,7 @@ def visit_gibbs(
     part, delta = work.direction.part, work.direction.delta
     for position in range(span[0], span[1]):
         i = order[position]
-        features.score(data, i, w, theta)
+        features.score(data, i, w, 1.0, theta)
         _try(gibbs, i, theta, own.trial)
         scale = gibbs.scale[i] + gibbs.eta[i]
         size, loss, log_partition = marginals(

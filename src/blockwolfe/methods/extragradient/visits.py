@@ -121,8 +121,8 @@ def visit_saddle(
     """Visit the blocks span[0]:span[1]; `step` is (eta, E, share of u in its average)."""
     (eta, scale, share), (weight, truth, n_parts) = step, blocks
     for i in range(span[0], span[1]):
-        features.score(data, i, sums.potential, own.theta)
-        features.score(data, i, sums.w, own.push)
+        features.score(data, i, sums.potential, 1.0, own.theta)
+        features.score(data, i, sums.w, 1.0, own.push)
         is_small = _is_small(own.theta, n_parts[i], scale)
         if not (is_small and _is_small(own.push, n_parts[i], eta)):
             sums.number[N_OVERFLOWS] += 1.0

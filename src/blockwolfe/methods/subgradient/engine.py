@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.work import Direction, make_work
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
-from blockwolfe.methods.subgradient.visits import Counted, Pull, Sums, add_visits
+from blockwolfe.methods.subgradient.visits import Counted, Pull, add_visits
 from blockwolfe.problem.certificate import broken_oracle
 from blockwolfe.rules.passes import Passes
 from blockwolfe.rules.sampling import Sampling
@@ -26,6 +27,7 @@ class VisitEngine(PrimalEngine):
     """One pass of visits after another; a subclass says how w follows from their sums."""
 
     kept = ("total", "late")
+    _w: np.ndarray | None  # (None where it is not known yet)
 
     def __init__(self, method: Method, setup: Setup, sampling: Sampling, pull: Pull) -> None:
         super().__init__(method, setup)
@@ -45,7 +47,9 @@ class VisitEngine(PrimalEngine):
         listed = Direction(np.zeros(n_listed, dtype=np.int32), slots, np.zeros(n_listed))
         self._work = work._replace(theta=np.zeros(blocks.n_parts), direction=listed)
         pulls = self.n_blocks * blocks.weight
-        self._counted = Counted(blocks.truth, pulls, blocks.parts_of, blocks.corner_size)
+        self._counted = Counted(blocks.truth, pulls, blocks.corner_size)
+        self._made = np.zeros(1, dtype=np.int64)
+        self._packing = Packing(blocks.kind and (blocks.kind, "subgradient"))
 
     def prepare(self) -> None:
         """Compile the visits as well."""
@@ -58,6 +62,17 @@ class VisitEngine(PrimalEngine):
         return 1
 
     # -- weights -------------------------------------------------------------------------------
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights after the last visit, computed when they are asked for."""
+        if self._w is None:
+            self._w = self.last_w()
+        return self._w
+
+    @w.setter
+    def w(self, w: np.ndarray) -> None:
+        self._w = w
 
     @abstractmethod
     def last_w(self) -> np.ndarray:
@@ -76,28 +91,32 @@ class VisitEngine(PrimalEngine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        try:
-            self.passes.run(max_visits, may_go_on, self._visit)
-        finally:  # (once for many visits: it is as long as w)
-            self.w = self.last_w()
+        self.passes.run(max_visits, may_go_on, self._visit)
 
     def _visit(self, until: int) -> None:
-        blocks, passes, sums = self.blocks, self.passes, Sums(self.total, self.late)
-        begin, which = passes.done, (passes.order, (passes.done, until), self.counts.visits)
-        seam = blocks.visited.seam
-        of_blocks = (self._counted, seam, blocks.is_unit, blocks.data, self._own[1])
-        made = np.zeros(1, dtype=np.int64)
+        passes, made = self.passes, self._made
+        begin, args = passes.done, (passes.order, (passes.done, until), self._counts.visits)
+        packed = self._packed()
+        made[0] = 0
         try:
-            args = (*which, self.pull, *of_blocks, sums, self._work, made)
-            call(add_visits, blocks.kind, *args)
+            call(add_visits, self.blocks.kind, *args, packed)
         finally:  # (also at Ctrl-C: what was visited is not visited again)
             with uninterrupted():
                 n_made = int(made[0])
+                self._w = None
                 self.count(visits=n_made, oracle_calls=n_made, steps=n_made)
                 passes.done = begin + n_made
         if passes.done < until:
             i = int(passes.order[passes.done])
-            raise broken_oracle(i, int(blocks.corner_size[i]))
+            raise broken_oracle(i, int(self.blocks.corner_size[i]))
+
+    def _packed(self) -> Packed:
+        """What visits read and write, beside the order that they are in."""
+        blocks = self.blocks
+        of_blocks = (self._counted, blocks.visited.seam, blocks.is_unit, blocks.data, self._own[1])
+        return self._packing.of(
+            self.pull, *of_blocks, self.total, self.late, self._work, self._made
+        )
 
     # -- checkpoints ---------------------------------------------------------------------------
 

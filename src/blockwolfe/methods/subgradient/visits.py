@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.dual.work import Work
 from blockwolfe.tasks.base import Corners
 
@@ -44,24 +44,11 @@ class Pull(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Of every block: its true output, n weight_i, and how many parts and entries it has."""
+    """Of every block: its true output, n weight_i, and how many entries a code of it has."""
 
     truth: Corners
     pull: np.ndarray
-    n_parts: np.ndarray
     room: np.ndarray
-
-
-@jit
-def _times(scale: float, size: int, theta: np.ndarray) -> None:
-    for p in range(size):
-        theta[p] *= scale
-
-
-@jit
-def _copy_times(scale: float, total: np.ndarray, theta: np.ndarray) -> None:
-    for j in range(total.shape[0]):
-        theta[j] = scale * total[j]
 
 
 @jit
@@ -108,39 +95,29 @@ def _difference(truth: Corners, i: int, value: np.ndarray, n_found: int, work: W
     return n
 
 
-@register_jitable
-def _score(
-    pull: Any, k: Any, i: Any, n_parts: Any, seam: Any, data: Any, total: Any, theta: Any
-) -> None:
-    """The scores of all parts at the w of k visits."""
+@jit
+def _scale(pull: Pull, k: int) -> float:
+    """The w of k visits, over the total."""
     if pull.lower.shape[0]:
-        scale = 1.0
-    elif pull.is_shrinking:
-        scale = pull.factor / k if k > 0 else 0.0
-    else:
-        scale = pull.factor
-    if seam.is_identity:
-        _copy_times(scale, total, theta)
-    else:
-        seam.features.score(data, i, total, theta)
-        _times(scale, n_parts, theta)
+        return 1.0
+    if pull.is_shrinking:
+        return pull.factor / k if k > 0 else 0.0
+    return pull.factor
 
 
 @jit
-def add_visits(
-    order: np.ndarray, span: Any, n_before: int, pull: Pull, counted: Counted, seam: Any,
-    is_unit: bool, data: Any, scratch: Any, sums: Sums, work: Any, made: np.ndarray,
-) -> None:  # fmt: skip
+def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> None:
     """Make the visits span[0]:span[1] of an order, after `n_before` others; `made[0]` counts them.
 
     It stops at a block whose oracle gives more than it may.
     """
+    pull, counted, seam, is_unit, data, scratch, total, late, work, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta = work.direction.part, work.direction.delta
     value = work.value[:0] if is_unit else work.value
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
-        _score(pull, k, i, counted.n_parts[i], seam, data, sums.total, work.theta)
+        seam.features.score(data, i, total, _scale(pull, k), work.theta)
         size, _, _ = oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
         if size > counted.room[i]:
             return
@@ -149,15 +126,15 @@ def add_visits(
             n_parts = oracles.unpack(data, i, work.code, size, work.part)
         moved = _difference(counted.truth, i, value, n_parts, work)
         if is_bounded:
-            _shrink(k / (k + 1.0), sums.total)
+            _shrink(k / (k + 1.0), total)
             share = pull.factor * counted.pull[i] / (k + 1.0)
-            add(data, i, part, delta, moved, share, sums.total)
-            _clip(pull, sums.total)
-            _add_times(k + 1.0, sums.total, sums.late)
+            add(data, i, part, delta, moved, share, total)
+            _clip(pull, total)
+            _add_times(k + 1.0, total, late)
         elif moved > 0:
-            add(data, i, part, delta, moved, counted.pull[i], sums.total)
-            if sums.late.shape[0]:
-                add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], sums.late)
+            add(data, i, part, delta, moved, counted.pull[i], total)
+            if late.shape[0]:
+                add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], late)
         made[0] += 1
 
 

@@ -104,7 +104,7 @@ class Beam(RoughOracle):
         """By the compiled oracle, on one example."""
         made = self.compiled(task, [x], [y])
         theta, code = np.zeros(made.n_parts), np.zeros(made.corner_size[0], dtype=np.int32)
-        made.features.score(made.data, 0, np.asarray(w, dtype=np.float64), theta)
+        made.features.score(made.data, 0, np.asarray(w, dtype=np.float64), 1.0, theta)
         beam_functions.maximize(made.data, 0, theta, made.make_scratch(), code, np.zeros(0))
         return task.classes_[code], float("nan")
 

@@ -67,15 +67,15 @@ def _sizes(data: KernelData, i: int) -> tuple[int, int, int, int]:
 
 
 @jit
-def score(data: KernelData, i: int, w: Any, theta: Any) -> None:
-    """Scores of the linear part, and S besides."""
-    data.features.score(data.linear, i, w, theta)
+def score(data: KernelData, i: int, w: Any, scale: float, theta: Any) -> None:
+    """Scores of the linear part, and S besides, times `scale`."""
+    data.features.score(data.linear, i, w, scale, theta)
     first, n_unary, n, scores = _sizes(data, i)
     n_labels = data.n_labels
     for k in range(n_labels):
         at, p = scores + k * n + first, k
         while p < n_unary:
-            theta[p] += data.scale * w[at]
+            theta[p] += scale * data.scale * w[at]
             at += 1
             p += n_labels
 

@@ -1,0 +1,199 @@
+"""Arguments that are the same from call to call, unpacked by Numba once and not at every call.
+
+Compiled code takes a record of arrays and functions apart, field by field, whenever it is entered:
+some 50 arrays and 7 functions take 0.1 ms, which is a tenth of a microsecond for each visit of a
+pass over a thousand blocks. A `Packed` record was taken apart before: what it is to compiled code
+lies in memory of its own, and is handed over as one address.
+
+    packed = Packed((arrays, functions), kind)      # in Python
+    arrays, functions = unpack(packed)              # in the compiled function, or interpreted
+
+Compiled code counts no references here (`compiled.jit`), so what lies in that memory owns nothing:
+the `Packed` holds the record itself, and with it every array and function in there. Numbers are
+copied, and arrays are those that the record had: whoever puts another one in its place packs
+anew (`Packing`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    lower_builtin,
+    models,
+    register_model,
+    type_callable,
+    unbox,
+)
+
+from blockwolfe.base.compiled import address_of, call, jit
+
+__all__ = ["Packed", "PackedType", "Packing", "unpack"]
+
+_WORD = 8  # bytes; the alignment of whatever records are made of
+
+
+class Packed:
+    """A record (nested tuples of arrays, numbers and pieces) as compiled code can read it at once.
+
+    `kind` stands for the types in the record, as in `compiled.call`: records of other types need
+    another one, (kind, name) say. With None the record is for interpreted code alone.
+
+    >>> @jit
+    ... def total(packed, factor):
+    ...     (numbers,) = unpack(packed)
+    ...     return factor * numbers.sum()
+    >>> numbers = np.ones(3)
+    >>> packed = Packed((numbers,), "numbers")
+    >>> total(packed, 2.0)
+    6.0
+    >>> numbers[0] = 2.0
+    >>> total(packed, 2.0), float(total.py_func(packed, 2.0))
+    (8.0, 8.0)
+    """
+
+    def __init__(self, value: Any, kind: Any) -> None:
+        self.value, self.kind = value, kind
+        self._memory = _written(value, kind) if kind is not None else np.zeros(0)
+        # (read by `_unbox` at every call)
+        self.address = int(self._memory.ctypes.data) if kind is not None else 0
+
+    @cached_property
+    def _numba_type_(self) -> PackedType:
+        """What `numba.typeof` asks for; it takes a while, and only compiling needs it."""
+        return PackedType(numba.typeof(self.value))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has memory of its own: addresses mean nothing elsewhere."""
+        return Packed, (self.value, self.kind)
+
+
+_words: dict[Any, int] = {}  # how long records are, by their kinds
+
+
+def _written(value: Any, kind: Any) -> np.ndarray:
+    """Memory that holds a record."""
+    memory = np.zeros(_words.get(kind, 0))
+    n_words = int(call(_pack_record, kind, value, memory))
+    if n_words > len(memory):  # the first of its kind
+        memory, _words[kind] = np.zeros(n_words), n_words
+        call(_pack_record, kind, value, memory)
+    return memory
+
+
+class Packing:
+    """The last record of its kind, packed anew only where a member is another object.
+
+    >>> packing, one, two = Packing("pair"), np.ones(1), np.ones(1)
+    >>> packed = packing.of(one, two)
+    >>> packing.of(one, two) is packed, packing.of(one, one) is packed
+    (True, False)
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._last: Packed | None = None
+
+    def of(self, *members: Any) -> Packed:
+        """The members, packed."""
+        last = self._last
+        if last is None or any(a is not b for a, b in zip(members, last.value, strict=True)):
+            self._last = last = Packed(members, self._kind)
+        return last
+
+
+def unpack(packed: Packed) -> Any:
+    """The record itself; compiled code reads it from memory.
+
+    >>> unpack(Packed((1, 2), None))
+    (1, 2)
+    """
+    return packed.value
+
+
+# -- what Numba knows of it --------------------------------------------------------------------
+
+
+class PackedType(types.Type):
+    """The type of a packed record: that of the record, behind an address."""
+
+    def __init__(self, record: types.Type) -> None:
+        self.record = record
+        super().__init__(name=f"Packed({record})")
+
+    @property
+    def key(self) -> types.Type:
+        """Types are the same whose records are of the same type."""
+        return self.record
+
+
+register_model(PackedType)(models.OpaqueModel)
+
+
+@unbox(PackedType)
+def _unbox(_: PackedType, packed: Any, c: Any) -> NativeValue:
+    address = address_of(packed, "address", c)
+    is_null = cgutils.is_null(c.builder, address)
+    with c.builder.if_then(is_null, likely=False):
+        c.pyapi.err_set_string("PyExc_TypeError", "this record is packed for interpreted code")
+    return NativeValue(address, is_error=is_null)
+
+
+def _pointer(context: Any, builder: Any, address: Any, record: types.Type) -> Any:
+    """The address of a record as a value, not as data: data of a numpy record is a copy of it."""
+    return builder.bitcast(address, context.get_value_type(record).as_pointer())
+
+
+@type_callable(unpack)
+def _type_of_unpack(_: Any) -> Any:
+    def typer(packed: types.Type) -> types.Type | None:
+        return packed.record if isinstance(packed, PackedType) else None
+
+    return typer
+
+
+@lower_builtin(unpack, PackedType)
+def _lower_unpack(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    record = builder.load(_pointer(context, builder, args[0], signature.return_type))
+    if context.enable_nrt:  # (a caller of its own, who counts: these arrays have no counters)
+        context.nrt.incref(builder, signature.return_type, record)
+    return record
+
+
+@intrinsic
+def _words_of(_: Any, value: types.Type) -> Any:
+    """How many words of memory a value takes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        size = context.get_abi_sizeof(context.get_value_type(signature.args[0]))
+        return context.get_constant(types.intp, -(-size // _WORD))
+
+    return types.intp(value), generate
+
+
+@intrinsic
+def _put(_: Any, value: types.Type, address: types.Type) -> Any:
+    """Write a value to an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.inttoptr(args[1], context.get_value_type(types.voidptr))
+        builder.store(args[0], _pointer(context, builder, at, signature.args[0]))
+        return context.get_dummy_value()
+
+    return types.void(value, types.uintp), generate
+
+
+@jit
+def _pack_record(value: Any, memory: np.ndarray) -> int:
+    """Write a value into memory, where that is long enough; how many words it takes."""
+    n_words: int = _words_of(value)  # type: ignore[call-arg]  # (Numba adds the first)
+    if n_words <= memory.shape[0]:
+        _put(value, np.uintp(memory.ctypes.data))
+    return n_words
