@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 
 __all__ = ["Atom"]
@@ -97,6 +98,24 @@ class Atom:
     def owning(cls, value: np.ndarray) -> Atom:
         """As `full`, but without a copy: nobody else may write to this float64 vector."""
         return cls(None, _frozen(value), len(value))
+
+    @classmethod
+    def joined(cls, atoms: list[Atom]) -> Atom:
+        """The atom of a product, one after another; sparse where all of them are.
+
+        >>> Atom.joined([Atom.unit(2, 1), Atom.unit(3, 0)])
+        Atom(size=5, {1: 1, 2: 1})
+        """
+        begins = offsets([atom.size for atom in atoms])
+        listed = [
+            atom.index + begin
+            for atom, begin in zip(atoms, begins[:-1].tolist(), strict=True)
+            if atom.index is not None
+        ]
+        if len(listed) < len(atoms):
+            return cls.owning(np.concatenate([atom.dense() for atom in atoms]))
+        value = np.concatenate([atom.value for atom in atoms])
+        return cls(_frozen(np.concatenate(listed)), _frozen(value), int(begins[-1]))
 
     @cached_property
     def key(self) -> bytes:

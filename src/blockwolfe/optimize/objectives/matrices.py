@@ -15,7 +15,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.optimize.directions import Direction
 
-__all__ = ["DenseColumns", "Matrix", "SparseColumns", "columns_of"]
+__all__ = ["DenseColumns", "Matrix", "SparseColumns", "columns_of", "dot_rows"]
 
 # An image with more entries than this share of all rows is kept dense: adding it is then faster.
 _MANY = 0.25
@@ -93,7 +93,7 @@ class DenseColumns(Matrix):
     def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
         """A[:, index]^T r; the columns are not copied."""
         out = np.empty(len(index))
-        _dot_rows(self._rows, index, r, out)
+        dot_rows(self._rows, index, r, out)
         return out
 
 
@@ -117,8 +117,8 @@ class SparseColumns(Matrix):
         index, value = thin.index, thin.value
         if isinstance(index, slice):
             index = np.arange(index.start, index.stop)
-        indptr, n_rows = self._arrays[0], self.shape[0]
-        n_entries = int((indptr[index + 1] - indptr[index]).sum())
+        n_rows = self.shape[0]
+        n_entries = _count_entries(self._arrays[0], index)
         if n_entries > _MANY * n_rows:
             moved = np.zeros(n_rows)
             _add_columns(*self._arrays, index, value, moved)
@@ -147,7 +147,7 @@ class SparseColumns(Matrix):
 
 
 @jit
-def _dot_rows(rows: Any, index: Any, r: Any, out: Any) -> None:
+def dot_rows(rows: Any, index: Any, r: Any, out: Any) -> None:
     """out[k] = <A[:, index[k]], r>, by four terms at a time."""
     n, whole = r.shape[0], r.shape[0] - r.shape[0] % 4
     for k in range(index.shape[0]):
@@ -168,6 +168,15 @@ def _dot_columns(indptr: Any, indices: Any, data: Any, index: Any, r: Any, out: 
         for e in range(indptr[index[k]], indptr[index[k] + 1]):
             total += data[e] * r[indices[e]]
         out[k] = total
+
+
+@jit
+def _count_entries(indptr: Any, index: Any) -> int:
+    """How many entries some columns have, together."""
+    n = 0
+    for s in range(index.shape[0]):
+        n += indptr[index[s] + 1] - indptr[index[s]]
+    return n
 
 
 @jit
