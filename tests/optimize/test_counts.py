@@ -54,6 +54,15 @@ def test_calls_by_blocks(step):
     assert counts.oracle_calls == counts.visits
 
 
+@pytest.mark.parametrize("kind", ["least squares", "logistic"])
+def test_drops(kind):
+    """An away step that is as long as can be leaves one atom less, and nothing of its weight."""
+    result = bo.minimize(objectives(11)[kind], BALL, "away", 0.0, max_passes=60)
+    n_fewer = int(np.sum(np.diff(result.trace["n_active"]) < 0.0))
+    assert result.counts.drops == n_fewer > 0
+    assert result.active_sets[0].weights.min() > 1e-9
+
+
 @pytest.mark.parametrize("method", ["best", "bcfw+best"])
 def test_every_line_is_searched_once(method):
     searched = Counter()

@@ -81,7 +81,7 @@ class ActiveSet:
 
     def drop_idle(self) -> None:
         """Forget atoms of weight zero."""
-        if self.weights.all():
+        if np.count_nonzero(self.weights) == len(self.weights):
             return
         is_kept = self.weights > 0.0
         self.atoms = list(compress(self.atoms, is_kept))

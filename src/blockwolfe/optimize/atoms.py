@@ -129,8 +129,22 @@ class Atom:
         digest.update(value.tobytes())
         return digest.digest()
 
+    @cached_property
+    def entry(self) -> tuple[int, float] | None:
+        """Coordinate and value of the only entry; None where more are listed, or none is.
+
+        >>> Atom.unit(3, 1, 2.0).entry
+        (1, 2.0)
+        """
+        if self.index is None or len(self.index) != 1:
+            return None
+        return self.index.item(), self.value.item()
+
     def dot(self, gradient: np.ndarray) -> float:
         """The inner product with a dense vector."""
+        if self.entry is not None:
+            j, value = self.entry
+            return float(gradient[j]) * value
         at_entries = gradient if self.index is None else gradient[self.index]
         return float(np.dot(at_entries, self.value))
 
@@ -159,7 +173,9 @@ class Atom:
         >>> x
         array([1., 1., 0.])
         """
-        if self.index is None:
+        if self.entry is not None:
+            x[self.entry[0]] += scale * self.entry[1]
+        elif self.index is None:
             x += scale * self.value
         else:
             x[self.index] += scale * self.value  # (coordinates are distinct)

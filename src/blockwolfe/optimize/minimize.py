@@ -62,8 +62,8 @@ def minimize(
         "bcfw" with words as in "bcfw+gap+pairwise" on one block of a product at a time; "fcfw",
         "min_norm_point", "raway", "projected"; or a method object.
     tol : stop when the certified gap f(x) - (lower bound on the minimum) is at most this.
-    start : a result of `minimize` on the same domain to go on from; for methods that keep no atoms
-        ("fw", "bcfw", "projected") also a point of the domain.
+    start : a result of `minimize` on the same domain to go on from, by blocks or of all of it;
+        for methods that keep no atoms ("fw", "bcfw", "projected") also a point of the domain.
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit. A pass is a visit of
         every block, or of the whole domain. "auto" is 1000 passes, or 200,000 visits where there
         are fewer than 200 blocks.

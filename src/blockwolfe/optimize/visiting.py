@@ -68,7 +68,7 @@ class VisitingEngine(OptimizeEngine):
 
     def _visit(self, place: Place) -> None:
         gradient, atom, oracle_calls = self._answer(place)
-        score, lowest = float(gradient @ self.follower.x[place.at]), atom.dot(gradient)
+        score, lowest = float(gradient.dot(self.follower.x[place.at])), atom.dot(gradient)
         forward = score - lowest
         stride = self._choose(place, gradient, atom, score, forward)
         with self._shield:

@@ -111,7 +111,7 @@ MUTANTS = [
         "active, is_drop = self._active[place.number], gamma >= move.longest",
         "active, is_drop = self._active[place.number], False",
         "an atom keeps a weight that is rounding",
-        METHODS,
+        COUNTS,
     ),
     Mutant(
         ENGINE,

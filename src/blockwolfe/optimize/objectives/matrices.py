@@ -115,10 +115,14 @@ class SparseColumns(Matrix):
         """A d; its entries in the rows that the columns meet, where these are few."""
         thin = direction.thinned()
         index, value = thin.index, thin.value
+        indptr, n_rows = self._arrays[0], self.shape[0]
         if isinstance(index, slice):
+            if indptr[index.stop] - indptr[index.start] > _MANY * n_rows:
+                moved = np.zeros(n_rows)
+                _add_block(*self._arrays, index.start, value, moved)
+                return Direction(slice(0, n_rows), moved)
             index = np.arange(index.start, index.stop)
-        n_rows = self.shape[0]
-        n_entries = _count_entries(self._arrays[0], index)
+        n_entries = _count_entries(indptr, index)
         if n_entries > _MANY * n_rows:
             moved = np.zeros(n_rows)
             _add_columns(*self._arrays, index, value, moved)
@@ -136,7 +140,7 @@ class SparseColumns(Matrix):
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""
         out = np.empty(block.stop - block.start)
-        _dot_columns(*self._arrays, np.arange(block.start, block.stop), r, out)
+        _dot_block(*self._arrays, block.start, r, out)
         return out
 
     def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -171,6 +175,16 @@ def _dot_columns(indptr: Any, indices: Any, data: Any, index: Any, r: Any, out: 
 
 
 @jit
+def _dot_block(indptr: Any, indices: Any, data: Any, begin: int, r: Any, out: Any) -> None:
+    """out[k] = <A[:, begin + k], r>."""
+    for k in range(out.shape[0]):
+        total = 0.0
+        for e in range(indptr[begin + k], indptr[begin + k + 1]):
+            total += data[e] * r[indices[e]]
+        out[k] = total
+
+
+@jit
 def _count_entries(indptr: Any, index: Any) -> int:
     """How many entries some columns have, together."""
     n = 0
@@ -185,6 +199,14 @@ def _add_columns(indptr: Any, indices: Any, data: Any, index: Any, value: Any, o
     for s in range(index.shape[0]):
         j = index[s]
         for e in range(indptr[j], indptr[j + 1]):
+            out[indices[e]] += value[s] * data[e]
+
+
+@jit
+def _add_block(indptr: Any, indices: Any, data: Any, begin: int, value: Any, out: Any) -> None:
+    """The same for the columns from `begin` on."""
+    for s in range(value.shape[0]):
+        for e in range(indptr[begin + s], indptr[begin + s + 1]):
             out[indices[e]] += value[s] * data[e]
 
 
