@@ -188,7 +188,7 @@ def _checked_start(start: Any, space: Space) -> Start | None:
             f"start is a result of another domain: its x is outside of {space.domain!r}, by "
             f"{distance:.3g}. Leave it out, or give x projected to this domain to 'fw' or 'bcfw'."
         )
-    return Start(start.x.ravel().copy(), start.active_sets, start.passes_in_all)
+    return Start(_checked_point(start.x, space), start.active_sets, start.passes_in_all)
 
 
 def _checked_point(start: Any, space: Space) -> np.ndarray:
