@@ -36,11 +36,16 @@ def test_atoms_of_another_domain_are_refused_beside_a_set_that_cannot_tell():
         bo.minimize(f, bo.Product([bo.Simplex(2), own]), "pairwise", start=other)
 
 
-def test_a_start_by_other_blocks_says_so():
-    f, domain = bo.SquaredNorm(), bo.Product([bo.Simplex(2), bo.Simplex(3)])
-    by_blocks = bo.minimize(f, domain, "bcfw+pairwise")
-    with pytest.raises(bw.InputError, match="a result by blocks"):
-        bo.minimize(f, domain, "pairwise", start=by_blocks)
+def test_atoms_that_are_outside_though_their_mean_is_not_are_refused():
+    """On other blocks too, where the atoms are put together or taken apart first."""
+    f = bo.SquaredNorm([0.4, 0.6, 0.5, 0.5])
+    wide = bo.Product([bo.Box(-1.0, 2.0, n=2), bo.Box(-1.0, 2.0, n=2)])
+    narrow = bo.Product([bo.Box(0.0, 1.0, n=2), bo.Box(0.0, 1.0, n=2)])
+    for made_by, used_by in [("pairwise", "away"), ("bcfw+away", "fcfw"), ("fcfw", "bcfw+away")]:
+        other = bo.minimize(f, wide, made_by)
+        assert narrow.distance(other.x) < 1e-9
+        with pytest.raises(bw.InputError, match="another domain: an atom of block 0 is outside"):
+            bo.minimize(f, narrow, used_by, start=other)
 
 
 def test_a_certificate_compares_the_oracle_with_the_atoms_in_use():

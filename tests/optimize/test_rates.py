@@ -75,10 +75,12 @@ def face_problem(n=10):
 
 
 def gaps_of(f, domain, method, n_passes, seed=0):
-    """Certified gaps, pass by pass, as far as they are numbers that mean something."""
+    """Certified gaps, pass by pass, up to the first that is rounding: that counts as 1e-13."""
     result = bo.minimize(f, domain, method, 0.0, max_passes=n_passes, random_state=seed)
-    rows = [row for row in result.trace if row.gap == row.gap and row.gap > 1e-13]
-    return np.array([row.passes for row in rows]), np.array([row.gap for row in rows])
+    rows = [row for row in result.trace if row.gap == row.gap]
+    gaps = np.array([row.gap for row in rows])
+    n = int(np.argmax(gaps <= 1e-13)) + 1 if (gaps <= 1e-13).any() else len(gaps)
+    return np.array([row.passes for row in rows[:n]]), np.maximum(gaps[:n], 1e-13)
 
 
 def slope_of(passes, gaps):

@@ -10,7 +10,7 @@ import blockwolfe as bw
 from blockwolfe import Status
 from blockwolfe import optimize as bo
 from blockwolfe.running.progress import PassLine
-from general_runs import BALL, BLOCKS, METHODS, Interrupting, assert_same, content, name_of
+from general_runs import BALL, BLOCKS, METHODS, Interrupting, assert_same, name_of
 from optimum import objectives
 
 
@@ -148,56 +148,6 @@ def test_predefined_steps_do_not_stall():
     assert not small.can_stall
     assert not bo.FrankWolfe(bw.FW(line_search=False)).can_stall
     assert bo.minimize(f, BALL, small, 0.0, max_passes=400).status is Status.MAX_PASSES
-
-
-# -- where a run begins --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", METHODS, ids=name_of)
-@pytest.mark.parametrize("kind", ["quadratic", "logistic"])
-def test_a_result_is_gone_on_from(case, kind):
-    method, domain = case
-    f = objectives(11)[kind]
-    first = bo.minimize(f, domain, method, 0.0, max_passes=2, random_state=0)
-    kept = content(first)[2]
-    then = bo.minimize(f, domain, method, 0.0, start=first, max_passes=0)
-    assert then.value == pytest.approx(first.value, abs=1e-13)
-    assert then.certificate.gap == pytest.approx(first.certificate.gap, abs=1e-12)
-    on = bo.minimize(f, domain, method, 0.0, start=first, max_passes=6, random_state=1)
-    assert on.value < first.value
-    assert content(first)[2] == kept  # (a start is not changed by the run)
-    done = bo.minimize(f, domain, method, 10.0 * first.certificate.gap, start=first)
-    assert done.is_certified
-    assert done.counts.visits == 0
-
-
-@pytest.mark.parametrize("method", ["fw", "bcfw", "projected", "fw+adaptive"])
-def test_a_point_to_begin_at(method):
-    f = objectives(11)["least squares"]
-    x = np.concatenate([np.full(4, 0.25), np.zeros(3), [0.1, -0.2], [0.5, 0.5]])
-    result = bo.minimize(f, BLOCKS, method, 0.0, start=x, max_passes=0)
-    np.testing.assert_array_equal(result.x, x)
-    assert result.value == pytest.approx(f.value(x))
-    gradient = f.gradient(x)
-    assert result.certificate.gap == pytest.approx(
-        gradient @ x - BLOCKS.minimize(gradient).dot(gradient)
-    )
-    on = bo.minimize(f, BLOCKS, method, 0.0, start=x, max_passes=3, random_state=0)
-    assert on.value < result.value
-    best = bo.minimize(f, BLOCKS, "bcfw+pairwise", 1e-9, random_state=0)
-    again = bo.minimize(f, BLOCKS, method, 1e-6, start=best)  # (of one with atoms, its point)
-    assert again.counts.visits == 0
-
-
-def test_atoms_of_blocks_are_no_start_for_the_whole():
-    """They have no atoms of the product; the point is one for plain steps all the same."""
-    f = objectives(11)["least squares"]
-    first = bo.minimize(f, BLOCKS, "bcfw+pairwise", 0.0, max_passes=3, random_state=0)
-    assert bo.minimize(f, BLOCKS, "fw", 0.0, start=first, max_passes=0).value == pytest.approx(
-        first.value
-    )
-    with pytest.raises(bw.InputError, match="start is a point, or a result"):
-        bo.minimize(f, BLOCKS, "pairwise", start=first)
 
 
 # -- Ctrl-C --------------------------------------------------------------------------------------

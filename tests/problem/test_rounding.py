@@ -225,6 +225,7 @@ def test_a_gap_below_zero_is_rounding_or_a_fault():
     assert judged(1e-3).gap == 1e-3
     within, beyond = judged(-1e-13), judged(-1e-3)
     assert (within.gap, within.valid) == (0.0, True)
+    assert within.dual == within.primal == 1.0 - 1e-13  # (a lower bound is none above the primal)
     assert (beyond.gap, beyond.exact, beyond.valid) == (-1e-3, False, False)
     assert "the primal is below the dual" in repr(beyond)
 

@@ -43,7 +43,7 @@ def run_case(seed: int, folder: Path) -> None:
     is_product = len(sets) > 1
     domain = optimize.Product([each.domain for each in sets]) if is_product else sets[0].domain
     judge, objective = _objective(rng, [each.vertices for each in sets])
-    method, tol = _method(rng, domain), float(rng.choice(TOLERANCES))
+    method, tol = _method(rng, domain, objective), float(rng.choice(TOLERANCES))
     note(method=method, details={"domain": repr(domain), "tol": tol})
     settings: dict[str, Any] = {"random_state": int(rng.integers(1000)), "max_passes": MOST_PASSES}
     values: list[float] = []
@@ -58,6 +58,10 @@ def run_case(seed: int, folder: Path) -> None:
     if "checkpoint" in settings or rng.random() < 0.3:
         settings.pop("callbacks", None)
         start = {} if "checkpoint" in settings else {"start": result}
+        if start and rng.random() < 0.5:  # (from blocks to the whole, or back)
+            other = _method(rng, domain, objective)
+            method = other if result.active_sets is not None or not _needs_atoms(other) else method
+            note(method=f"{method}, after another")
         again = optimize.minimize(objective, domain, method, tol * judge.unit, **settings, **start)
         judge.look_at(again, tol * judge.unit)
         off = again.value - result.value
@@ -169,7 +173,7 @@ def _objective(rng: np.random.Generator, vertices: list[np.ndarray]) -> tuple[Ju
     return judge, own
 
 
-def _method(rng: np.random.Generator, domain: Any) -> str:
+def _method(rng: np.random.Generator, domain: Any, objective: Any) -> str:
     steps, samplings = list(known("step")), list(known("sampling"))
     names = ["fw", "fcfw", *(f"fw+{step}" for step in steps)]
     if len(domain.blocks) > 1:
@@ -180,8 +184,14 @@ def _method(rng: np.random.Generator, domain: Any) -> str:
         names.append("projected")
     name = str(rng.choice(names))
     has_sizes = "step_size" in getattr(as_optimizer(name), "__dataclass_fields__", {})
+    has_sizes = has_sizes and not (name == "fcfw" and objective.is_quadratic)  # (refused there)
     word = str(rng.choice(["", "", "+exact", "+adaptive", "+predefined"]))
     return name + (word if has_sizes else "")
+
+
+def _needs_atoms(method: str) -> bool:
+    step = getattr(as_optimizer(method), "step", None)
+    return step is not None and step.needs_corners
 
 
 # -- the judge -----------------------------------------------------------------------------------

@@ -1,18 +1,19 @@
 """The active set of a block: atoms whose weighted mean is the block's point.
 
-Scores of all atoms at one gradient take one product: dense atoms are rows of a matrix, sparse ones
-lie end to end. How steps move the weights is the same as for the corners of an SVM
-(`rules.weights`).
+Scores of all atoms at one gradient take one product (`atom_scores`). How steps move the weights is
+the same as for the corners of an SVM (`rules.weights`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.optimize.atom_scores import AtomScores
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.rules.weights import move_weights
 
@@ -20,6 +21,7 @@ __all__ = ["ActiveSet"]
 
 # A file's weights add up to one but for this.
 ROUNDING = 1e-9
+_NOTHING = np.zeros(1)
 
 
 class ActiveSet:
@@ -36,7 +38,7 @@ class ActiveSet:
         self.size, self.atoms = size, list(atoms)
         self.weights = np.array(weights, dtype=np.float64)
         self._rows = {atom.key: row for row, atom in enumerate(self.atoms)}
-        self._stack: _Stack | None = None  # made when scores are asked for
+        self._scores: AtomScores | None = None  # made when scores are asked for
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -56,21 +58,20 @@ class ActiveSet:
             return row
         self._rows[atom.key] = row = len(self.atoms)
         self.atoms.append(atom)
-        self.weights = np.append(self.weights, 0.0)
-        if self._stack is not None:
-            self._stack.append(atom)
+        self.weights = np.concatenate((self.weights, _NOTHING))
+        if self._scores is not None:
+            self._scores.append(atom)
         return row
 
     def scores(self, gradient: np.ndarray) -> np.ndarray:
         """<gradient, atom> of every atom."""
-        if self._stack is None:
-            self._stack = _Stack(self.size, self.atoms)
-        return self._stack.scores(gradient)
+        if self._scores is None:
+            self._scores = AtomScores(self.size, self.atoms)
+        return self._scores.at(gradient)
 
     def move(self, kind: int, to: int, away: int, gamma: float, is_drop: bool) -> None:
         """The weights after a step; atoms that have none left are gone."""
-        rows = (0, len(self.weights))
-        move_weights.py_func(self.weights, rows, kind, to, away, gamma, is_drop)
+        move_weights(self.weights, (0, len(self.weights)), kind, to, away, gamma, is_drop)
         self.drop_idle()
 
     def set_weights(self, weights: np.ndarray) -> None:
@@ -80,19 +81,25 @@ class ActiveSet:
 
     def drop_idle(self) -> None:
         """Forget atoms of weight zero."""
-        if self.weights.all():
+        if np.count_nonzero(self.weights) == len(self.weights):
             return
-        kept = np.flatnonzero(self.weights > 0.0)
-        self.atoms = [self.atoms[row] for row in kept]
+        is_kept = self.weights > 0.0
+        self.atoms = list(compress(self.atoms, is_kept))
         self._rows = {atom.key: row for row, atom in enumerate(self.atoms)}
-        self.weights, self._stack = self.weights[kept], None
+        self.weights = self.weights[is_kept]
+        if self._scores is not None:
+            self._scores.keep(is_kept)
+
+    def rescale(self) -> None:
+        """Make the weights add up to one, from which rounding errors of many steps take them."""
+        self.weights /= self.weights.sum()
 
     def mean(self) -> np.ndarray:
-        """The point, from nothing but atoms and weights; these are made to add up to one."""
-        self.weights /= self.weights.sum()
+        """The point, from nothing but atoms and weights, as shares of their sum."""
         x = np.zeros(self.size)
-        for atom, weight in zip(self.atoms, self.weights, strict=True):
-            atom.add_to(x, float(weight))
+        shares = self.weights / self.weights.sum()
+        for atom, share in zip(self.atoms, shares.tolist(), strict=True):
+            atom.add_to(x, share)
         return x
 
     # -- checkpoints ---------------------------------------------------------------------------
@@ -133,57 +140,3 @@ class ActiveSet:
         if len(found._rows) < len(atoms):
             raise Misfit("an active set has an atom twice.")
         return found
-
-
-class _Stack:
-    """Atoms in the form in which all their scores are one product."""
-
-    def __init__(self, size: int, atoms: list[Atom]) -> None:
-        self.size, self.n_atoms = size, 0
-        self._is_dense = np.zeros(0, dtype=bool)
-        self._rows = np.zeros((0, size))  # of dense atoms
-        self._n_rows = 0
-        self._index, self._value = np.zeros(0, dtype=np.int64), np.zeros(0)
-        self._owner = np.zeros(0, dtype=np.int64)  # of every listed entry: its sparse atom
-        self._n_entries = self._n_sparse = 0
-        for atom in atoms:
-            self.append(atom)
-
-    def append(self, atom: Atom) -> None:
-        """One more, after all others; room is doubled when it is used up."""
-        self._is_dense = np.append(self._is_dense, atom.index is None)
-        self.n_atoms += 1
-        if atom.index is None:
-            self._rows = _roomier(self._rows, self._n_rows + 1)
-            self._rows[self._n_rows] = atom.value
-            self._n_rows += 1
-            return
-        end = self._n_entries + len(atom.index)
-        self._index, self._value = _roomier(self._index, end), _roomier(self._value, end)
-        self._owner = _roomier(self._owner, end)
-        self._index[self._n_entries : end], self._value[self._n_entries : end] = (
-            atom.index,
-            atom.value,
-        )
-        self._owner[self._n_entries : end] = self._n_sparse
-        self._n_entries, self._n_sparse = end, self._n_sparse + 1
-
-    def scores(self, gradient: np.ndarray) -> np.ndarray:
-        n = self._n_entries
-        products = gradient[self._index[:n]] * self._value[:n]
-        sparse = np.bincount(self._owner[:n], products, minlength=self._n_sparse)
-        if not self._n_rows:
-            return np.asarray(sparse, dtype=np.float64)
-        found = np.empty(self.n_atoms)
-        found[~self._is_dense] = sparse[: self._n_sparse]
-        found[self._is_dense] = self._rows[: self._n_rows] @ gradient
-        return found
-
-
-def _roomier(array: np.ndarray, n: int) -> np.ndarray:
-    """The array with room for n entries along its first axis."""
-    if n <= len(array):
-        return array
-    more = np.zeros((max(2 * len(array), n), *array.shape[1:]), dtype=array.dtype)
-    more[: len(array)] = array
-    return more

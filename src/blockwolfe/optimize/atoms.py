@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
 
 __all__ = ["Atom"]
@@ -98,6 +99,24 @@ class Atom:
         """As `full`, but without a copy: nobody else may write to this float64 vector."""
         return cls(None, _frozen(value), len(value))
 
+    @classmethod
+    def joined(cls, atoms: list[Atom]) -> Atom:
+        """The atom of a product, one after another; sparse where all of them are.
+
+        >>> Atom.joined([Atom.unit(2, 1), Atom.unit(3, 0)])
+        Atom(size=5, {1: 1, 2: 1})
+        """
+        begins = offsets([atom.size for atom in atoms])
+        listed = [
+            atom.index + begin
+            for atom, begin in zip(atoms, begins[:-1].tolist(), strict=True)
+            if atom.index is not None
+        ]
+        if len(listed) < len(atoms):
+            return cls.owning(np.concatenate([atom.dense() for atom in atoms]))
+        value = np.concatenate([atom.value for atom in atoms])
+        return cls(_frozen(np.concatenate(listed)), _frozen(value), int(begins[-1]))
+
     @cached_property
     def key(self) -> bytes:
         """Equal for equal points, however they are stored; -0.0 and 0.0 are the same."""
@@ -110,8 +129,22 @@ class Atom:
         digest.update(value.tobytes())
         return digest.digest()
 
+    @cached_property
+    def entry(self) -> tuple[int, float] | None:
+        """Coordinate and value of the only entry; None where more are listed, or none is.
+
+        >>> Atom.unit(3, 1, 2.0).entry
+        (1, 2.0)
+        """
+        if self.index is None or len(self.index) != 1:
+            return None
+        return self.index.item(), self.value.item()
+
     def dot(self, gradient: np.ndarray) -> float:
         """The inner product with a dense vector."""
+        if self.entry is not None:
+            j, value = self.entry
+            return float(gradient[j]) * value
         at_entries = gradient if self.index is None else gradient[self.index]
         return float(np.dot(at_entries, self.value))
 
@@ -140,7 +173,9 @@ class Atom:
         >>> x
         array([1., 1., 0.])
         """
-        if self.index is None:
+        if self.entry is not None:
+            x[self.entry[0]] += scale * self.entry[1]
+        elif self.index is None:
             x += scale * self.value
         else:
             x[self.index] += scale * self.value  # (coordinates are distinct)

@@ -8,6 +8,7 @@ A certificate asks all oracles at one x, after x and all that moves with it were
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.errors import OracleError
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
+from blockwolfe.optimize.reading import are_finite
 from blockwolfe.optimize.space import Place, Setup
 from blockwolfe.results.certificate import Certificate, faced
 from blockwolfe.results.counts import Counts
@@ -44,7 +46,9 @@ class OptimizeEngine(Engine):
         self.passes = GapPasses(self.n_blocks, sampling or Cyclic(), setup.rng)
         self._counted = dict.fromkeys(COUNTED, 0)
         self._shield = Shield()
-        # What the oracle of the only block said at this very x, by a certificate.
+        # Whether a certificate has asked the oracle of the only block at this very x, and counted
+        # that; and gradient and answer, unless a file was read since.
+        self._is_asked = False
         self._known: tuple[np.ndarray, Atom] | None = None
 
     def _first_point(self, setup: Setup) -> np.ndarray:
@@ -54,30 +58,42 @@ class OptimizeEngine(Engine):
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that the sampling rule asks for."""
-        self.passes.run(max_visits, may_go_on, self._visit_until)
+        with self._shield.ready():
+            is_free = self._finish(may_go_on)
+        if is_free:
+            self.passes.run(max_visits, may_go_on, partial(self._visit_until, may_go_on))
 
-    def _visit_until(self, until: int) -> None:
+    def _visit_until(self, may_go_on: Callable[[], bool], until: int) -> None:
         passes, places = self.passes, self.space.places
         with self._shield.ready():
             while passes.done < until:
                 self._visit(places[passes.next_block()])
+                if not self._finish(may_go_on):
+                    return
 
     def _visit(self, place: Place) -> None:
-        """One visit; whatever it changes, it changes inside one `_made`."""
+        """One visit: all of it, or (at Ctrl-C) nothing.
+
+        Whatever it changes, it changes inside one `with self._shield:`, which ends with
+        `_count_visit`.
+        """
         raise NotImplementedError
 
-    def _made(self, change: Callable[[], None], **counted: int) -> None:
-        """A visit is made: all of it, or (at Ctrl-C) nothing."""
-        with self._shield:
-            change()
-            self._known = None
-            self.count(visits=1, **counted)
-            self.passes.done += 1
+    def _finish(self, may_go_on: Callable[[], bool]) -> bool:
+        """Do what a visit has left to do; False where there is no time for all of it."""
+        return True
 
-    def count(self, **counted: int) -> None:
-        """Add to the counts."""
-        for name, n in counted.items():
-            self._counted[name] += n
+    def _count_visit(self, oracle_calls: int, steps: int) -> None:
+        counted = self._counted
+        counted["visits"] += 1
+        counted["oracle_calls"] += oracle_calls
+        counted["steps"] += steps
+        self.passes.done += 1
+        self._forget()
+
+    def _forget(self) -> None:
+        """X has moved: nobody was asked there."""
+        self._is_asked, self._known = False, None
 
     # -- certificates --------------------------------------------------------------------------
 
@@ -101,9 +117,10 @@ class OptimizeEngine(Engine):
             Certificate(value, value - total, total, gaps, self.lam, True, noise, slack=0.0)
         )
         with uninterrupted():
-            self._known = known if self.n_blocks == 1 else None
+            self._is_asked = self.n_blocks == 1
+            self._known = known if self._is_asked else None
             self.passes.gap[:] = np.maximum(gaps, 0.0)
-            self.count(certificate_calls=self.n_blocks)
+            self._counted["certificate_calls"] += self.n_blocks
         return found
 
     def _check_answer(self, place: Place, gradient: np.ndarray, atom: Atom) -> None:
@@ -118,7 +135,7 @@ class OptimizeEngine(Engine):
         return self._checked(place, self.follower.gradient(place.at))
 
     def _checked(self, place: Place, gradient: np.ndarray) -> np.ndarray:
-        if not np.isfinite(gradient).all():
+        if not are_finite(gradient):
             raise OracleError(
                 f"the gradient of {type(self.objective).__name__} in block {place.number} is not "
                 "finite: the numbers overflow, or the objective is not defined there. Scale the "
@@ -154,6 +171,7 @@ class OptimizeEngine(Engine):
         return self.passes.to_save() | {
             "follower": self.follower.to_save(),
             "counted": dict(self._counted),
+            "is_asked": self._is_asked,
             "rng": plain_state(self.rng),
         }
 
@@ -168,4 +186,4 @@ class OptimizeEngine(Engine):
         self._counted = {name: counted.integer(name) for name in COUNTED}
         self.passes.restore(saved)
         restore_state(self.rng, read.given("rng"))
-        self._known = None
+        self._is_asked, self._known = read.flag("is_asked"), None

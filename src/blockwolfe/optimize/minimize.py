@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.identity import identify
-from blockwolfe.base.schema import Misfit
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, ModelFileError
-from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.domains.base import Domain
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.methods.base import Optimizer, as_optimizer
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.function import as_objective
 from blockwolfe.optimize.result import REMEDIES, OptimizeEvent, OptimizeResult
-from blockwolfe.optimize.space import Setup, Space
+from blockwolfe.optimize.space import Setup, Space, Start
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import TraceRow
@@ -64,8 +62,8 @@ def minimize(
         "bcfw" with words as in "bcfw+gap+pairwise" on one block of a product at a time; "fcfw",
         "min_norm_point", "raway", "projected"; or a method object.
     tol : stop when the certified gap f(x) - (lower bound on the minimum) is at most this.
-    start : a result of `minimize` on the same domain to go on from; for methods that keep no atoms
-        ("fw", "bcfw", "projected") also a point of the domain.
+    start : a result of `minimize` on the same domain to go on from, by blocks or of all of it;
+        for methods that keep no atoms ("fw", "bcfw", "projected") also a point of the domain.
     max_passes, max_oracle_calls, time_limit : budgets, None for no limit. A pass is a visit of
         every block, or of the whole domain. "auto" is 1000 passes, or 200,000 visits where there
         are fewer than 200 blocks.
@@ -104,7 +102,7 @@ def minimize(
     writer = None if keeping is None else Writer(keeping, identity)
     engine = chosen.start(Setup(f, space, begun, rng))
     with shown(lambda: PassLine(limits.max_passes), verbose) as lines:
-        goal = Minimize(engine, start is not None)
+        goal = Minimize(engine, begun)
         driver = Driver(engine, goal, chosen, limits, (*told, *lines), writer)
         if saved is not None and keeping is not None:
             _restore(driver, saved, keeping.path)
@@ -114,9 +112,10 @@ def minimize(
 class Minimize(ToTolerance[OptimizeResult]):
     """A point whose certified gap is at most tol."""
 
-    def __init__(self, engine: OptimizeEngine, certify_first: bool) -> None:
-        super().__init__(certify_first)
+    def __init__(self, engine: OptimizeEngine, start: Start | None) -> None:
+        super().__init__(certify_first=start is not None)
         self._engine = engine
+        self._passes_before = 0.0 if start is None else start.passes
 
     def _event(
         self, driver: Driver[OptimizeResult], row: TraceRow, point: np.ndarray
@@ -138,6 +137,7 @@ class Minimize(ToTolerance[OptimizeResult]):
             x=x.reshape(domain.shape),
             blocks=blocks,
             active_sets=active,
+            passes_in_all=self._passes_before + engine.counts.visits / engine.n_blocks,
             **self.told(driver, certificate, status),
         )
 
@@ -172,19 +172,26 @@ def _check_sizes(objective: Objective, space: Space) -> None:
         )
 
 
-def _checked_start(start: Any, space: Space) -> Any:
-    """None, a point, or one active set for every block."""
+def _checked_start(start: Any, space: Space) -> Start | None:
+    """A point, with what is known of how it came about; None where none is given."""
     if start is None:
         return None
-    if isinstance(start, OptimizeResult):
-        if start.x.size != space.size:
-            raise InputError(
-                f"start is a result with {start.x.size} variables; the domain has {space.size}."
-            )
-        active, sizes = start.active_sets, [place.domain.size for place in space.places]
-        if active is not None and [each.size for each in active] == sizes:
-            return _checked_atoms(list(active), space)
-        start = start.x
+    if not isinstance(start, OptimizeResult):
+        return Start(_checked_point(start, space), None, 0.0)
+    if start.x.size != space.size:
+        raise InputError(
+            f"start is a result with {start.x.size} variables; the domain has {space.size}."
+        )
+    distance = space.excess(start.x.ravel())
+    if distance > 0.0:
+        raise InputError(
+            f"start is a result of another domain: its x is outside of {space.domain!r}, by "
+            f"{distance:.3g}. Leave it out, or give x projected to this domain to 'fw' or 'bcfw'."
+        )
+    return Start(_checked_point(start.x, space), start.active_sets, start.passes_in_all)
+
+
+def _checked_point(start: Any, space: Space) -> np.ndarray:
     try:
         x = np.array(start, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
@@ -203,22 +210,17 @@ def _checked_start(start: Any, space: Space) -> Any:
     return x
 
 
-def _checked_atoms(active: list[ActiveSet], space: Space) -> list[ActiveSet]:
-    try:
-        space.check_atoms(active)
-    except Misfit as error:
-        raise InputError(f"start is a result of another domain: {error}") from error
-    return active
-
-
 # -- checkpoints -----------------------------------------------------------------------------------
 
 
-def _identity(objective: Objective, space: Space, method: Optimizer, start: Any) -> dict[str, Any]:
+def _identity(
+    objective: Objective, space: Space, method: Optimizer, start: Start | None
+) -> dict[str, Any]:
     """What must be the same for a run to go on."""
-    begun: list[Any] = [start]
-    if isinstance(start, list):
-        begun = [value for each in start for value in each.to_save().values()]
+    begun: list[Any] = [None]
+    if start is not None:
+        begun = [start.x, start.passes]
+        begun += [value for each in start.atoms or () for value in each.to_save().values()]
     known = identify(
         {"objective": [objective], "domain": [space.domain], "start": begun}, "blockwolfe"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -34,18 +33,21 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
 
 
 def are_finite(vector: np.ndarray) -> bool:
-    """Whether a flat vector has neither NaN nor inf; one product, where that does not overflow.
+    """Whether a vector has neither NaN nor inf.
 
     >>> are_finite(np.array([1e300, 1.0])), are_finite(np.array([np.nan, 1.0]))
     (True, False)
     """
-    with np.errstate(over="ignore"):
-        square = float(np.dot(vector, vector))
-    return isfinite(square) or bool(np.isfinite(vector).all())
+    # (counting takes half the time of `all` on short vectors)
+    return int(np.count_nonzero(np.isfinite(vector))) == vector.size
 
 
-def called_read_only(name: str, function: Callable[[np.ndarray], Any], argument: np.ndarray) -> Any:
+def called_read_only(
+    name: str | Callable[[], str], function: Callable[[np.ndarray], Any], argument: np.ndarray
+) -> Any:
     """What a user's function returns at an argument that it cannot write to.
+
+    `name` is what errors call it; a function makes that up only where there is an error.
 
     >>> called_read_only("f", lambda x: x.sort(), np.array([2.0, 1.0]))
     Traceback (most recent call last):
@@ -59,4 +61,5 @@ def called_read_only(name: str, function: Callable[[np.ndarray], Any], argument:
     except ValueError as error:
         if "read-only" not in str(error):
             raise
-        raise OracleError(f"{name} wrote to its argument; work on a copy instead.") from error
+        named = name() if callable(name) else name
+        raise OracleError(f"{named} wrote to its argument; work on a copy instead.") from error

@@ -51,6 +51,7 @@ class OptimizeResult(RunResult):
     their difference and `certificate.block_gaps` what each block has of it. `blocks` are the
     entries of x in the sets of a product. `active_sets` hold the atoms of which each block is a
     mean (None where the method keeps none); `minimize(..., start=result)` goes on from there.
+    `passes_in_all` are those of this run and of the runs that it went on from.
 
     >>> from blockwolfe import optimize
     >>> result = optimize.minimize(optimize.SquaredNorm(), optimize.Simplex(4))
@@ -63,6 +64,7 @@ class OptimizeResult(RunResult):
     x: np.ndarray
     blocks: list[np.ndarray]
     active_sets: list[ActiveSet] | None
+    passes_in_all: float
 
     @property
     def value(self) -> float:

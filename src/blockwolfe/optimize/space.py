@@ -17,8 +17,9 @@ from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.base import Domain
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.reading import called_read_only
+from blockwolfe.optimize.regrouping import regrouped
 
-__all__ = ["Place", "Setup", "Space"]
+__all__ = ["Place", "Setup", "Space", "Start"]
 
 
 class Place(NamedTuple):
@@ -33,15 +34,14 @@ class Place(NamedTuple):
 
         The gradient may be x itself, or move with it: no oracle may write to it.
         """
-        return self._checked(called_read_only(self._oracle, self.domain.minimize, gradient))
+        return self._checked(called_read_only(self._named, self.domain.minimize, gradient))
 
     def minimize_among(self, gradient: np.ndarray, numbers: np.ndarray) -> Atom:
         """The same, among some of the atoms."""
         among = partial(self.domain.minimize_among, numbers=numbers)
-        return self._checked(called_read_only(self._oracle, among, gradient))
+        return self._checked(called_read_only(self._named, among, gradient))
 
-    @property
-    def _oracle(self) -> str:
+    def _named(self) -> str:
         return f"the oracle of block {self.number} ({self.domain!r})"
 
     def start(self) -> Atom:
@@ -52,7 +52,7 @@ class Place(NamedTuple):
         if not isinstance(atom, Atom) or atom.size != self.domain.size:
             found = f"an atom of size {atom.size}" if isinstance(atom, Atom) else repr(atom)
             raise OracleError(
-                f"{self._oracle} returned {found[:100]}; "
+                f"{self._named()} returned {found[:100]}; "
                 f"expected an Atom of size {self.domain.size}. Run check_domain on it."
             )
         return atom
@@ -108,31 +108,56 @@ class Space:
 
 
 @dataclass(frozen=True)
+class Start:
+    """A point that a run begins at, the atoms that it is a mean of, and the passes it took.
+
+    `atoms` are active sets, one for every block of any cut of the coordinates into blocks; None
+    where they are not known.
+    """
+
+    x: np.ndarray
+    atoms: list[ActiveSet] | None
+    passes: float
+
+
+@dataclass(frozen=True)
 class Setup:
-    """What an engine is made from: `start` is None, a point, or one active set for every block."""
+    """What an engine is made from; `start` is None where the domain says where to begin."""
 
     objective: Objective
     space: Space
-    start: Any
+    start: Start | None
     rng: np.random.Generator
 
     def active_sets(self) -> list[ActiveSet]:
         """Where a method with active sets begins."""
+        places = self.space.places
         if self.start is None:
-            return [
-                ActiveSet(place.domain.size, [place.start()], [1.0]) for place in self.space.places
-            ]
-        if isinstance(self.start, list):
-            return [each.copy() for each in self.start]
-        raise InputError(
-            "start is a point, or a result whose atoms are not of these blocks, but steps of this "
-            "method go by the atoms of which each block is a mean. Go on from a result by blocks "
-            "('bcfw+...') with a method by blocks, from one of the whole domain with another, or "
-            "use 'fw', which needs no atoms."
-        )
+            return [ActiveSet(place.domain.size, [place.start()], [1.0]) for place in places]
+        if self.start.atoms is None:
+            raise InputError(
+                "start is a point, or a result of a method that keeps no atoms, but steps of this "
+                "method go by the atoms of which each block is a mean. Go on from a result of a "
+                "method with atoms, such as 'pairwise', or use 'fw' or 'bcfw', which need none."
+            )
+        found = regrouped(self.start.atoms, [place.domain.size for place in places])
+        try:
+            self.space.check_atoms(found)
+        except Misfit as error:
+            raise InputError(f"start is a result of another domain: {error}") from error
+        return found
 
     def point(self) -> np.ndarray:
         """Where any other method begins."""
-        if self.start is None or isinstance(self.start, list):
+        if self.start is None:
             return np.concatenate([active.mean() for active in self.active_sets()])
-        return np.array(self.start, dtype=np.float64)
+        return self.start.x.copy()
+
+    @property
+    def visits_before(self) -> int:
+        """Visits that led to `start`, as predefined steps count them.
+
+        A point that was given counts as one pass at least: the first step of a run is 1, and would
+        forget it.
+        """
+        return 0 if self.start is None else round(max(self.start.passes, 1.0) * len(self.space))

@@ -7,7 +7,7 @@ With slope s = <gradient, d> < 0 (a descent direction; else no step is made):
                     constant allows: gamma = min(-s / (L |d|^2), gamma_max), and
                     (a)  f(x + gamma d) <= f(x) + gamma s + gamma^2 L |d|^2 / 2
     ShortStep       the same with a constant that is known
-    Predefined      2n / (k + 2n), at visit k of n blocks
+    Predefined      2n / (k + 2n), at visit k of n blocks; those that led to a start count
 
 A rule has no state. What it remembers of a block is in `memory`, `n_memory` numbers that are zero
 at first and belong to the caller, who can save them.
@@ -48,7 +48,7 @@ class StepSize(ABC):
     def choose(
         self, line: Line, gamma_max: float, k: int, n_blocks: int, memory: np.ndarray
     ) -> float:
-        """Gamma in [0, gamma_max], at visit k = 0, 1, ... of any of `n_blocks` blocks.
+        """Gamma in [0, gamma_max], at visit k of any of `n_blocks` blocks.
 
         `memory` is that of the block, `n_memory` numbers, and may be changed.
         """
@@ -211,6 +211,9 @@ class ShortStep(StepSize):
 @dataclass(frozen=True)
 class Predefined(StepSize):
     """2n / (k + 2n), whatever f is; no value and no curvature is asked for.
+
+    A run that goes on from a result (`start=`) counts k on from its passes. A point to begin at
+    counts as one pass: a step of 1, which is the first of a run, would forget it.
 
     >>> Predefined()
     Predefined()

@@ -6,7 +6,8 @@ moves along it. One block that is the whole domain is the plain method.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,21 @@ from blockwolfe.errors import OracleError
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.engine import OptimizeEngine
-from blockwolfe.optimize.moves import Move, difference
+from blockwolfe.optimize.moves import Corrections, Move, Stride, difference
 from blockwolfe.optimize.space import Place, Setup
 from blockwolfe.rules.sampling import Sampling
 from blockwolfe.rules.steps import LOCAL, Choices
 from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step
 
-__all__ = ["VisitingEngine"]
+__all__ = ["Answer", "VisitingEngine"]
+
+
+class Answer(NamedTuple):
+    """A gradient, the oracle's atom there, and how many calls that took."""
+
+    gradient: np.ndarray
+    atom: Atom
+    oracle_calls: int
 
 
 class VisitingEngine(OptimizeEngine):
@@ -34,7 +43,10 @@ class VisitingEngine(OptimizeEngine):
         self.step, self.step_size = method.step, method.rule_for(setup.objective)
         # (compiled for the loop of an SVM, where a rule is the library's own)
         self._rule = getattr(self.step.choose, "py_func", self.step.choose)
+        self._most, self._share = self.step.corrections
         self.memory = np.zeros((self.n_blocks, self.step_size.n_memory))
+        self._visits_before = setup.visits_before
+        self._left = Corrections()
 
     def _first_point(self, setup: Setup) -> np.ndarray:
         if self._active is None:
@@ -47,52 +59,51 @@ class VisitingEngine(OptimizeEngine):
 
     # -- a visit -------------------------------------------------------------------------------
 
-    def _answer(self, place: Place) -> tuple[np.ndarray, Atom]:
-        """Gradient and the oracle's atom there."""
+    def _answer(self, place: Place) -> Answer:
+        """The oracle's; after a certificate at this very x, what it found and counted."""
         if self._known is not None:
-            return self._known
+            return Answer(*self._known, 0)
         gradient = self._gradient(place)
-        return gradient, place.minimize(gradient)
+        return Answer(gradient, place.minimize(gradient), 0 if self._is_asked else 1)
 
     def _visit(self, place: Place) -> None:
-        i = place.number
-        gradient, atom = self._answer(place)
-        score, lowest = float(gradient @ self.follower.x[place.at]), atom.dot(gradient)
+        gradient, atom, oracle_calls = self._answer(place)
+        score, lowest = float(gradient.dot(self.follower.x[place.at])), atom.dot(gradient)
         forward = score - lowest
-        move = self._choose(place, gradient, atom, score, forward)
-        gamma = self._length(move, i)
-
-        def change() -> None:
-            if gamma > 0.0:
-                self._take(place, move, gamma)
+        stride = self._choose(place, gradient, atom, score, forward)
+        with self._shield:
+            if stride is not None:
+                self._take(place, stride)
             self._note(place, forward)
-
-        self._made(change, oracle_calls=1, steps=int(gamma > 0.0))
-        most, share = self.step.corrections
-        for _ in range(most):
-            if not self._correct(place, share * forward):
-                return
+            if self._most:
+                least = self._share * max(forward, 0.0)
+                self._left = Corrections(place.number, self._most, least)
+            self._count_visit(oracle_calls, steps=int(stride is not None))
 
     def _note(self, place: Place, forward: float) -> None:
         """What the visit has told of the gap."""
         self.passes.note(place.number, max(forward, 0.0))
 
-    def _length(self, move: Move | None, i: int) -> float:
-        if move is None or not move.slope > 0.0:
-            return 0.0
-        n_visits = self._counted["visits"]
-        chosen = self.step_size.choose(
-            move.line, move.longest, n_visits, self.n_blocks, self.memory[i]
-        )
-        return float(min(max(chosen, 0.0), move.longest))
+    def _searched(self, move: Move, i: int) -> Stride | None:
+        """How far to go along a move; None where that is nowhere. Nothing is changed yet."""
+        if not move.slope > 0.0:
+            return None
+        rule, memory = self.step_size, self.memory[i]
+        if rule.n_memory:
+            memory = memory.copy()
+        k = self._visits_before + self._counted["visits"]
+        chosen = rule.choose(move.line, move.longest, k, self.n_blocks, memory)
+        gamma = min(float(chosen), move.longest)
+        return Stride(move, gamma, memory) if gamma > 0.0 else None
 
     def _choose(
         self, place: Place, gradient: np.ndarray, atom: Atom, score: float, forward: float
-    ) -> Move | None:
-        """The move that the step rule asks for; None where there is none."""
+    ) -> Stride | None:
+        """The step that the rule asks for; None where there is none."""
+        i = place.number
         if self._active is None:
-            return self._forward(place, atom, forward, -1)
-        active = self._active[place.number]
+            return self._searched(self._forward(place, atom, forward, -1), i)
+        active = self._active[i]
         scores = active.scores(gradient)
         away, best = int(scores.argmax()), int(scores.argmin())
         highest, known, lowest = float(scores[away]), float(scores[best]), score - forward
@@ -101,31 +112,26 @@ class VisitingEngine(OptimizeEngine):
         alpha = float(active.weights[away])
         slopes = (forward, highest - lowest, highest - score, highest - known)
 
-        def move(kind: int) -> Move:
+        def searched(kind: int) -> Stride | None:
+            if not slopes[kind] > 0.0:
+                return None
             if kind == FORWARD:
-                return self._forward(place, atom, forward, away)
+                return self._searched(self._forward(place, atom, forward, away), i)
             if kind == AWAY:
-                return self._away(place, away, slopes[AWAY])
+                return self._searched(self._away(place, away, slopes[AWAY]), i)
             to = atom if kind == PAIRWISE else active.atoms[best]
-            return self._pairwise(place, to, away, slopes[kind])
+            return self._searched(self._pairwise(place, to, away, slopes[kind]), i)
 
-        gains = (0.0, 0.0, 0.0)
+        tried: dict[int, Stride | None] = {}
         if self.step.needs_gains:
-            gain = [self._gain(move(kind), place.number) for kind in (FORWARD, PAIRWISE, AWAY)]
-            gains = (gain[FORWARD], gain[PAIRWISE], gain[AWAY])
+            tried = {kind: searched(kind) for kind in (FORWARD, PAIRWISE, AWAY)}
+        gains = (_gain(stride) for stride in tried.values())
         kind = int(self._rule(Choices(*slopes, alpha, *gains)))
         if not FORWARD <= kind <= LOCAL or (kind == AWAY and alpha >= HEAVIEST):
             kind = FORWARD  # (all the weight on one atom leaves nothing to move to)
         if kind == PAIRWISE and active.find(atom) == away:
             return None  # (one atom, whose two scores rounding tells apart)
-        return move(kind) if slopes[kind] > 0.0 else None
-
-    def _gain(self, move: Move, i: int) -> float:
-        """What the step along a move would lower f by."""
-        memory = self.memory[i].copy()
-        gamma = self._length(move, i)
-        self.memory[i] = memory
-        return -move.line.change(gamma)[0] if gamma > 0.0 else 0.0
+        return tried[kind] if kind in tried else searched(kind)
 
     def _check_answer(self, place: Place, gradient: np.ndarray, atom: Atom) -> None:
         if self._active is not None:
@@ -168,40 +174,52 @@ class VisitingEngine(OptimizeEngine):
         assert self._active is not None
         return self._active[place.number]
 
-    def _take(self, place: Place, move: Move | None, gamma: float) -> None:
+    def _take(self, place: Place, stride: Stride) -> None:
         """Move x, and the weights of the active set with it."""
-        assert move is not None
+        move, gamma, self.memory[place.number] = stride
         self.follower.move(move.line, gamma)
         if self._active is None:
             return
         active, is_drop = self._active[place.number], gamma >= move.longest
         to = active.add(move.atom) if move.atom is not None else -1
         active.move(move.kind, to, move.away, gamma, is_drop)
-        self.count(drops=int(is_drop and move.kind != FORWARD))
+        self._counted["drops"] += int(is_drop and move.kind != FORWARD)
 
-    def _correct(self, place: Place, least: float) -> bool:
-        """A pairwise step within the active set; False where its slope is below `least`."""
-        active = self._active_of(place)
+    # -- corrections ---------------------------------------------------------------------------
+
+    def _finish(self, may_go_on: Callable[[], bool]) -> bool:
+        """Make the corrections that are left, and look at the time before each."""
+        while self._left.n_left:
+            if not may_go_on():
+                return False
+            self._correct(*self._left)
+        return True
+
+    def _correct(self, block: int, n_left: int, least: float) -> None:
+        """A pairwise step within the active set; where its slope is too small, none is left."""
+        place = self.space.places[block]
+        active, stride = self._active_of(place), None
         scores = active.scores(self._gradient(place))
         away, best = int(scores.argmax()), int(scores.argmin())
         slope, size = float(scores[away] - scores[best]), float(np.abs(scores).max())
-        if not slope > max(least, UNITS * size):  # (below, there is only rounding)
-            return False
-        move = self._pairwise(place, active.atoms[best], away, slope)
-        gamma = self._length(move, place.number)
-        if not gamma > 0.0:
-            return False
+        if slope > max(least, UNITS * size):  # (below, there is only rounding)
+            stride = self._searched(self._pairwise(place, active.atoms[best], away, slope), block)
         with self._shield:
-            self._take(place, move, gamma)
-            self.count(steps=1)
-        return True
+            if stride is None:
+                self._left = Corrections()
+                return
+            self._take(place, stride)
+            self._counted["steps"] += 1
+            self._left = Corrections(block, n_left - 1, least)
+            self._forget()
 
     # -- the rest ------------------------------------------------------------------------------
 
     def _rebuild(self) -> None:
         if self._active is not None:
-            means = [active.mean() for active in self._active]
-            self.follower.x[:] = np.concatenate(means)
+            for active in self._active:
+                active.rescale()
+            self.follower.x[:] = np.concatenate([active.mean() for active in self._active])
         super()._rebuild()
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
@@ -211,10 +229,11 @@ class VisitingEngine(OptimizeEngine):
         return {"n_active": float(np.mean([len(active) for active in self._active]))}
 
     def to_save(self) -> dict[str, Any]:
-        """And the active sets."""
+        """And the active sets, and what a visit has left to do."""
         active = self._active or []
         return super().to_save() | {
             "memory": self.memory,
+            "corrections": self._left._asdict(),
             "active_sets": {str(i): each.to_save() for i, each in enumerate(active)},
         }
 
@@ -223,6 +242,12 @@ class VisitingEngine(OptimizeEngine):
         super().restore(saved)
         read = Reader(saved)
         self.memory = read.array("memory", np.float64, self.memory.shape, is_finite=False)
+        left = read.inside("corrections")
+        self._left = Corrections(
+            left.integer("block", most=self.n_blocks - 1),
+            left.integer("n_left", most=self._most),
+            left.number("least", least=0.0),
+        )
         if self._active is None:
             return
         sets = read.inside("active_sets")
@@ -231,7 +256,12 @@ class VisitingEngine(OptimizeEngine):
             for place in self.space.places
         ]
         self.space.check_atoms(self._active)
-        mean = np.concatenate([each.copy().mean() for each in self._active])
+        mean = np.concatenate([each.mean() for each in self._active])
         off = float(np.abs(mean - self.follower.x).max(initial=0.0))
         if off > 1e-6 * (1.0 + float(np.abs(mean).max(initial=0.0))):
             raise Misfit("x is not the mean of its atoms.")
+
+
+def _gain(stride: Stride | None) -> float:
+    """What a step would lower f by."""
+    return 0.0 if stride is None else -stride.move.line.change(stride.gamma)[0]

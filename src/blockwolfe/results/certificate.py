@@ -206,4 +206,4 @@ def faced(certificate: Certificate) -> Certificate:
         return certificate
     if certificate.gap < -allowance:
         return certificate.as_estimate()
-    return replace(certificate, gap=0.0)
+    return replace(certificate, gap=0.0, dual=min(certificate.dual, certificate.primal))

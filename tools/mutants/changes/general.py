@@ -12,6 +12,7 @@ ACTIVE, VISITING, ENGINE = (
 )
 MOVES, MINIMIZE, PASSES = f"{ROOM}moves.py", f"{ROOM}minimize.py", "rules/passes.py"
 MIXTURE, SUBSAMPLED = f"{ROOM}methods/fully_corrective.py", f"{ROOM}methods/randomized_away.py"
+GRAM, SPACE, REGROUPING = f"{ROOM}gram.py", f"{ROOM}space.py", f"{ROOM}regrouping.py"
 PROJECTED, SIZES = f"{ROOM}methods/projected.py", f"{ROOM}step_sizes.py"
 METHODS, SVM = f"{TESTS}test_methods.py", f"{TESTS}test_svm_instance.py"
 FILES, RATES, INPUT = (
@@ -20,7 +21,77 @@ FILES, RATES, INPUT = (
     f"{TESTS}test_optimize_input.py",
 )
 
+CORRECTIONS, STARTS, COUNTS, GRAMS = (
+    f"{TESTS}test_corrections.py",
+    f"{TESTS}test_starts.py",
+    f"{TESTS}test_counts.py",
+    f"{TESTS}test_gram.py",
+)
+
 MUTANTS = [
+    Mutant(
+        VISITING,
+        '"corrections": self._left._asdict(),',
+        '"corrections": Corrections()._asdict(),',
+        "a checkpoint forgets the corrections that a visit has left",
+        CORRECTIONS,
+    ),
+    Mutant(
+        VISITING,
+        "            if not may_go_on():\n                return False\n            self._correct",
+        "            self._correct",
+        "corrections do not look at the time",
+        CORRECTIONS,
+    ),
+    Mutant(
+        VISITING,
+        "return Answer(gradient, place.minimize(gradient), 0 if self._is_asked else 1)",
+        "return Answer(gradient, place.minimize(gradient), 1)",
+        "a run that goes on from a file counts a call that the other run did not make",
+        FILES,
+    ),
+    Mutant(
+        VISITING,
+        "return Answer(*self._known, 0)",
+        "return Answer(*self._known, 1)",
+        "calls are counted that were not made",
+        COUNTS,
+    ),
+    Mutant(
+        SPACE,
+        "round(max(self.start.passes, 1.0) * len(self.space))",
+        "round(self.start.passes * len(self.space))",
+        "the first predefined step forgets the start",
+        STARTS,
+    ),
+    Mutant(
+        SPACE,
+        "round(max(self.start.passes, 1.0) * len(self.space))",
+        "round(max(self.start.passes, 1.0))",
+        "passes are taken for visits",
+        STARTS,
+    ),
+    Mutant(
+        REGROUPING,
+        "order[np.searchsorted(end[:-1], middles)]",
+        "order[np.searchsorted(end[:-1], weights)]",
+        "atoms of a product with the weights of others",
+        STARTS,
+    ),
+    Mutant(
+        REGROUPING,
+        "block.set_weights(np.bincount(rows, whole.weights))",
+        "block.set_weights(np.bincount(rows))",
+        "all atoms of a block weigh the same",
+        STARTS,
+    ),
+    Mutant(
+        GRAM,
+        "if row <= rows[-1]:",
+        "if row < 0:",
+        "products depend on the way on which atoms came",
+        GRAMS,
+    ),
     Mutant(
         MOVES,
         "np.concatenate([to.value, -origin.value])",
@@ -40,7 +111,7 @@ MUTANTS = [
         "active, is_drop = self._active[place.number], gamma >= move.longest",
         "active, is_drop = self._active[place.number], False",
         "an atom keeps a weight that is rounding",
-        METHODS,
+        COUNTS,
     ),
     Mutant(
         ENGINE,
@@ -65,8 +136,8 @@ MUTANTS = [
     ),
     Mutant(
         SUBSAMPLED,
-        "return gradient, active.atoms[best] if scores[best] < found.dot(gradient) else found",
-        "return gradient, found",
+        "if scores[best] < found.dot(gradient):",
+        "if False:",
         "atoms in use are not looked at",
         f"{METHODS} {RATES}",
     ),

@@ -57,13 +57,13 @@ class Product(Domain):
     def minimize(self, gradient: np.ndarray) -> Atom:
         """The atoms of all blocks, one after another."""
         parts = self._split(self._vector("gradient", gradient))
-        return self._joined(
+        return Atom.joined(
             [block.minimize(part) for block, part in zip(self._blocks, parts, strict=True)]
         )
 
     def start(self) -> Atom:
         """Where every block begins."""
-        return self._joined([block.start() for block in self._blocks])
+        return Atom.joined([block.start() for block in self._blocks])
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """Every block's projection."""
@@ -82,18 +82,6 @@ class Product(Domain):
 
     def _split(self, x: np.ndarray) -> list[np.ndarray]:
         return [x[begin:end] for begin, end in pairwise(self.offsets.tolist())]
-
-    def _joined(self, atoms: list[Atom]) -> Atom:
-        """One atom, sparse where all of them are."""
-        indices = [
-            atom.index + begin
-            for atom, begin in zip(atoms, self.offsets[:-1], strict=True)
-            if atom.index is not None
-        ]
-        if len(indices) < len(atoms):
-            return Atom.owning(np.concatenate([atom.dense() for atom in atoms]))
-        value = np.concatenate([atom.value for atom in atoms])
-        return Atom(np.concatenate(indices), value, self.size)
 
     def __repr__(self) -> str:
         runs = [(name, len(list(run))) for name, run in groupby(map(repr, self._blocks))]

@@ -8,6 +8,7 @@ makes the sum right. With y sorted from the largest, and k entries left positive
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.domains.scaled import ScaledDomain
 
 __all__ = ["L1Ball", "Simplex", "project_on_l1_ball", "project_on_simplex"]
+
+# Visits ask for the same few atoms again and again. These never change, so that equal ones may be
+# one object: it knows its key, which takes longer to find than the atom.
+_unit = lru_cache(maxsize=2**14)(Atom.unit)
 
 
 def project_on_simplex(y: np.ndarray, radius: float) -> np.ndarray:
@@ -83,7 +88,7 @@ class Simplex(ScaledDomain):
 
     def atom(self, number: int) -> Atom:
         """The atom radius * e_j."""
-        return Atom.unit(self.size, number, self.radius)
+        return _unit(self.size, number, self.radius)
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex, by sorting."""
@@ -137,7 +142,7 @@ class L1Ball(ScaledDomain):
         """The atom radius * e_j, or its negative for n + j."""
         is_negative = number >= self.n
         j = number - self.n if is_negative else number
-        return Atom.unit(self.size, j, -self.radius if is_negative else self.radius)
+        return _unit(self.size, j, -self.radius if is_negative else self.radius)
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """The nearest point of the ball, by sorting."""

@@ -7,19 +7,19 @@ atoms bring their gap below a share of the oracle's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from blockwolfe.base.checks import check_integer, check_share
-from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.simplex_qp import maximize_on_simplex
 from blockwolfe.errors import OptionError
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.directions import Direction
 from blockwolfe.optimize.engine import OptimizeEngine
+from blockwolfe.optimize.gram import Gram
 from blockwolfe.optimize.methods.base import STEP_SIZES, StepMethod
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.objectives.squared_norm import SquaredNorm
@@ -46,6 +46,9 @@ class FullyCorrective(StepMethod):
         call, while their slope is above this share of its gap.
     step_size : of these steps.
 
+    Quadratics need none of the three, as their best mean is found exactly; there, others than the
+    defaults are refused.
+
     >>> FullyCorrective(share=0.5).share
     0.5
     """
@@ -63,6 +66,19 @@ class FullyCorrective(StepMethod):
         check_integer("max_steps", self.max_steps, 1)
         self._check_step_size()
 
+    def check(self, objective: Objective, space: Space) -> None:
+        """Refuse options that would do nothing."""
+        if not objective.is_quadratic:
+            return
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if value != option.default:
+                raise OptionError(
+                    f"{option.name}={value!r} of method 'fcfw' is for objectives that are not "
+                    f"quadratic; of {type(objective).__name__} the best mean of the atoms is found "
+                    "exactly. Leave it out, or use 'corrective', whose steps it is for."
+                )
+
     @property
     def step(self) -> Step:
         """Of corrections where f is not quadratic."""
@@ -76,14 +92,15 @@ class FullyCorrective(StepMethod):
 
 @register
 @dataclass(frozen=True)
-class MinNormPoint(FullyCorrective):
+class MinNormPoint(StepMethod):
     """Wolfe's method: the point of a polytope nearest to the centre of `SquaredNorm`.
 
-    It minimises submodular functions: the negative entries of the point of least norm in the base
-    polytope are a minimiser (see `optimize.minimize_submodular`).
+    It is `FullyCorrective` for this objective, and has no options. It minimises submodular
+    functions: the negative entries of the point of least norm in the base polytope are a minimiser
+    (see `optimize.minimize_submodular`).
 
-    >>> MinNormPoint().name
-    'min_norm_point'
+    >>> MinNormPoint()
+    MinNormPoint()
     """
 
     name: ClassVar[str] = "min_norm_point"
@@ -97,6 +114,15 @@ class MinNormPoint(FullyCorrective):
                 f"{type(objective).__name__}. Use 'fcfw', which is the same for any objective."
             )
 
+    @property
+    def step(self) -> Step:
+        """That of `FullyCorrective`: it keeps atoms."""
+        return Corrective()
+
+    def start(self, setup: Setup) -> OptimizeEngine:
+        """By quadratic programs."""
+        return MixtureEngine(self, setup)
+
 
 class MixtureEngine(VisitingEngine):
     """The best mixture of all atoms, as a quadratic over the simplex of their weights.
@@ -108,62 +134,41 @@ class MixtureEngine(VisitingEngine):
 
     def __init__(self, method: Any, setup: Setup) -> None:
         super().__init__(method, setup)
-        self._factors: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        self._gram = Gram(self._factors)
+
+    def _factors(self, atom: Atom) -> tuple[np.ndarray, np.ndarray]:
+        return self.follower.factors(Direction(self.space.places[0].at, atom.dense()))
 
     def _visit(self, place: Place) -> None:
-        gradient, atom = self._answer(place)
+        gradient, atom, oracle_calls = self._answer(place)
         score = float(gradient @ self.follower.x[place.at])
         forward = score - atom.dot(gradient)
         active = self._active_of(place)
         scores = active.scores(gradient)
         self._compare(place, gradient, active.atoms[int(scores.argmin())], atom)
-        better = self._mixture(place, active, atom, gradient) if forward > 0.0 else None
-
-        def change() -> None:
+        better = self._mixture(active, atom, gradient) if forward > 0.0 else None
+        with self._shield:
             if better is not None:
                 self._put(place, better)
-            self.passes.note(place.number, max(forward, 0.0))
+            self._note(place, forward)
+            self._count_visit(oracle_calls, steps=int(better is not None))
 
-        self._made(change, oracle_calls=1, steps=int(better is not None))
-
-    def _mixture(
-        self, place: Place, active: ActiveSet, atom: Atom, gradient: np.ndarray
-    ) -> ActiveSet | None:
+    def _mixture(self, active: ActiveSet, atom: Atom, gradient: np.ndarray) -> ActiveSet | None:
         """The active set with the best weights; None where rounding leaves nothing to gain."""
-        row = active.find(atom)
-        atoms = active.atoms if row >= 0 else [*active.atoms, atom]
-        before = active.weights if row >= 0 else np.append(active.weights, 0.0)
-        factors = [self._factors_of(each, place) for each in atoms]
-        Q = np.array([left for left, _ in factors]) @ np.array([right for _, right in factors]).T
-        Q = 0.5 * (Q + Q.T)
-        scores = np.array([each.dot(gradient) for each in atoms])
+        found = active.copy()
+        found.add(atom)
+        before, scores = found.weights, found.scores(gradient)
+        Q = self._gram.of(found.atoms)
         weights = maximize_on_simplex(Q, Q @ before - scores, before)
         moved = weights - before
         gain = -float(scores @ moved) - 0.5 * float(moved @ Q @ moved)
         if not gain > 0.0:
             return None
-        found = ActiveSet(active.size, atoms, weights)
-        found.drop_idle()
+        found.set_weights(weights)
         return found
-
-    def _factors_of(self, atom: Atom, place: Place) -> tuple[np.ndarray, np.ndarray]:
-        """Two vectors: the first of one atom times the second of another is <s, H t>."""
-        known = self._factors.get(atom.key)
-        if known is None:
-            known = self.follower.factors(Direction(place.at, atom.dense()))
-            self._factors[atom.key] = known
-        return known
 
     def _put(self, place: Place, better: ActiveSet) -> None:
         assert self._active is not None
         self._active[place.number] = better
         self.follower.x[place.at] = better.mean()
         self.follower.rebuild()
-        kept = {atom.key for atom in better.atoms}
-        self._factors = {key: known for key, known in self._factors.items() if key in kept}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Go on as before `to_save`."""
-        with uninterrupted():
-            super().restore(saved)
-            self._factors = {}

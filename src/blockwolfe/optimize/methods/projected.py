@@ -99,13 +99,11 @@ class ProjectingEngine(OptimizeEngine):
 
     def _visit(self, place: Place) -> None:
         line, L = self._searched(place)
-
-        def change() -> None:
+        with self._shield:
             if line is not None:
                 self.follower.move(line, 1.0)
             self.bend[place.number] = L
-
-        self._made(change, steps=int(line is not None))
+            self._count_visit(oracle_calls=0, steps=int(line is not None))
 
     def _searched(self, place: Place) -> tuple[Line | None, float]:
         """The line to the next point, and the L that allows it; None where nothing moves."""

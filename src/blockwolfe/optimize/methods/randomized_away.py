@@ -15,13 +15,12 @@ import numpy as np
 from blockwolfe.base.checks import check_integer, check_share
 from blockwolfe.base.schema import Reader
 from blockwolfe.errors import OptionError
-from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.methods.base import STEP_SIZES, StepMethod
 from blockwolfe.optimize.objectives.base import Objective
 from blockwolfe.optimize.space import Place, Setup, Space
 from blockwolfe.optimize.step_sizes import StepSize
-from blockwolfe.optimize.visiting import VisitingEngine
+from blockwolfe.optimize.visiting import Answer, VisitingEngine
 from blockwolfe.rules.registry import register
 from blockwolfe.rules.steps import Away, Step
 
@@ -96,14 +95,16 @@ class SubsampledEngine(VisitingEngine):
         super().__init__(method, setup)
         self._share, self._drawn = method.share, np.zeros(0, dtype=np.int64)
 
-    def _answer(self, place: Place) -> tuple[np.ndarray, Atom]:
+    def _answer(self, place: Place) -> Answer:
         domain, active = place.domain, self._active_of(place)
         drawn = self._draw(int(domain.n_atoms or 1))
         gradient = self._gradient_for(place, drawn)
         found = place.minimize_among(gradient, drawn)
         scores = active.scores(gradient)
         best = int(np.argmin(scores))
-        return gradient, active.atoms[best] if scores[best] < found.dot(gradient) else found
+        if scores[best] < found.dot(gradient):
+            found = active.atoms[best]
+        return Answer(gradient, found, 1)
 
     def _draw(self, n_atoms: int) -> np.ndarray:
         """Numbers of atoms; those of a visit that Ctrl-C ended are drawn once."""

@@ -15,7 +15,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.optimize.directions import Direction
 
-__all__ = ["DenseColumns", "Matrix", "SparseColumns", "columns_of"]
+__all__ = ["DenseColumns", "Matrix", "SparseColumns", "columns_of", "dot_rows"]
 
 # An image with more entries than this share of all rows is kept dense: adding it is then faster.
 _MANY = 0.25
@@ -93,7 +93,7 @@ class DenseColumns(Matrix):
     def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
         """A[:, index]^T r; the columns are not copied."""
         out = np.empty(len(index))
-        _dot_rows(self._rows, index, r, out)
+        dot_rows(self._rows, index, r, out)
         return out
 
 
@@ -115,10 +115,14 @@ class SparseColumns(Matrix):
         """A d; its entries in the rows that the columns meet, where these are few."""
         thin = direction.thinned()
         index, value = thin.index, thin.value
-        if isinstance(index, slice):
-            index = np.arange(index.start, index.stop)
         indptr, n_rows = self._arrays[0], self.shape[0]
-        n_entries = int((indptr[index + 1] - indptr[index]).sum())
+        if isinstance(index, slice):
+            if indptr[index.stop] - indptr[index.start] > _MANY * n_rows:
+                moved = np.zeros(n_rows)
+                _add_block(*self._arrays, index.start, value, moved)
+                return Direction(slice(0, n_rows), moved)
+            index = np.arange(index.start, index.stop)
+        n_entries = _count_entries(indptr, index)
         if n_entries > _MANY * n_rows:
             moved = np.zeros(n_rows)
             _add_columns(*self._arrays, index, value, moved)
@@ -136,7 +140,7 @@ class SparseColumns(Matrix):
     def adjoint(self, r: np.ndarray, block: slice) -> np.ndarray:
         """A[:, block]^T r."""
         out = np.empty(block.stop - block.start)
-        _dot_columns(*self._arrays, np.arange(block.start, block.stop), r, out)
+        _dot_block(*self._arrays, block.start, r, out)
         return out
 
     def adjoint_at(self, r: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -147,7 +151,7 @@ class SparseColumns(Matrix):
 
 
 @jit
-def _dot_rows(rows: Any, index: Any, r: Any, out: Any) -> None:
+def dot_rows(rows: Any, index: Any, r: Any, out: Any) -> None:
     """out[k] = <A[:, index[k]], r>, by four terms at a time."""
     n, whole = r.shape[0], r.shape[0] - r.shape[0] % 4
     for k in range(index.shape[0]):
@@ -171,11 +175,38 @@ def _dot_columns(indptr: Any, indices: Any, data: Any, index: Any, r: Any, out: 
 
 
 @jit
+def _dot_block(indptr: Any, indices: Any, data: Any, begin: int, r: Any, out: Any) -> None:
+    """out[k] = <A[:, begin + k], r>."""
+    for k in range(out.shape[0]):
+        total = 0.0
+        for e in range(indptr[begin + k], indptr[begin + k + 1]):
+            total += data[e] * r[indices[e]]
+        out[k] = total
+
+
+@jit
+def _count_entries(indptr: Any, index: Any) -> int:
+    """How many entries some columns have, together."""
+    n = 0
+    for s in range(index.shape[0]):
+        n += indptr[index[s] + 1] - indptr[index[s]]
+    return n
+
+
+@jit
 def _add_columns(indptr: Any, indices: Any, data: Any, index: Any, value: Any, out: Any) -> None:
     """Add A d to `out`."""
     for s in range(index.shape[0]):
         j = index[s]
         for e in range(indptr[j], indptr[j + 1]):
+            out[indices[e]] += value[s] * data[e]
+
+
+@jit
+def _add_block(indptr: Any, indices: Any, data: Any, begin: int, value: Any, out: Any) -> None:
+    """The same for the columns from `begin` on."""
+    for s in range(value.shape[0]):
+        for e in range(indptr[begin + s], indptr[begin + s + 1]):
             out[indices[e]] += value[s] * data[e]
 
 
