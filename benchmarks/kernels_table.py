@@ -3,6 +3,7 @@
     python benchmarks/kernels_table.py choose small      gamma and C by folds of the training set
     python benchmarks/kernels_table.py train small rbf --gamma 0.05 --C 4
     python benchmarks/kernels_table.py train large nystroem --gamma 0.05 --C 1
+    python benchmarks/kernels_table.py growth large      cost of a visit as the training set grows
 
 Each `train` is a process of its own, so that its peak of memory is its own, and prints one line of
 JSON. The kernels are "linear" (without a kernel), "nystroem" (a feature map before the linear
@@ -106,9 +107,35 @@ def train(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     }
 
 
+def growth(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Microseconds per visit, beside one product of a block's rows with all coefficients."""
+    data, task = bw.datasets.load_ocr(options.data, "train", data_home()), bw.tasks.Chain(26)
+    for n in (100, 200, 400, 800, 1600):
+        given = task.set_params(kernel="rbf", gamma=options.gamma, kernel_cache_mb=4000)
+        problem = bw.Problem(given, data.X[:n], data.Y[:n])
+        run = (problem, 1.0 / (options.C * n), "bcfw+pairwise")
+        bw.solve(*run, max_passes=1, random_state=0)
+        began = time.process_time()
+        result = bw.solve(*run, tol=0.0, max_passes=10, random_state=0)
+        visit = (time.process_time() - began) / result.counts.visits
+        kernel, w = problem.blocks.data, result.w
+        A = problem.task.coefficients(w)
+        began = time.process_time()
+        for i in range(n):
+            rows = kernel.rows[kernel.offset[i] : kernel.offset[i + 1]]
+            rows @ A
+        product_seconds = (time.process_time() - began) / n
+        yield {
+            "words": n,
+            "positions": len(A),
+            "visit_us": round(1e6 * visit, 1),
+            "product_us": round(1e6 * product_seconds, 1),
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["choose", "train"])
+    parser.add_argument("what", choices=["choose", "train", "growth"])
     parser.add_argument("data", choices=["small", "large"])
     parser.add_argument("kernel", nargs="?", choices=list(GAMMAS))
     parser.add_argument("--gamma", type=float, default=0.05)
@@ -120,7 +147,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    for row in {"choose": choose, "train": train}[options.what](options):
+    for row in {"choose": choose, "train": train, "growth": growth}[options.what](options):
         print(json.dumps(row), flush=True)
 
 

@@ -55,13 +55,14 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
     from blockwolfe.cli.files import input_of, names_of_features, unpacked_reader
     from blockwolfe.path.scores import LambdaScores
     from blockwolfe.report.outputs.catalogue import view_of
-    from blockwolfe.report.outputs.weights import largest_weights
+    from blockwolfe.report.outputs.weights import largest_weights, linear_weights
+    from blockwolfe.tasks.kernelized.task import is_kernelized
 
     name, entry = task_of_model(svm)
     given = input_of(svm)
     names = names_of_features(svm, unpacked_reader(entry, given) if given else None)
     weights = [(str(weight), weight.value) for weight in largest_weights(svm, top, names)]
-    transitions = view_of(svm.task_).transitions(svm.w_)
+    transitions, weights_alone = view_of(svm.task_).transitions(svm.w_), linear_weights(svm)
     certificate = svm.certificate_
     bounds = {k: getattr(certificate, k) for k in ("gap", "primal", "dual", "exact", "lam")}
     numbers: dict[str, Any] = {
@@ -71,8 +72,9 @@ def _described(svm: Any, model: str, top: int) -> tuple[dict[str, Any], list[Any
         "format": given.get("format"),
         "column": given.get("column"),
         "template": given.get("template"),
-        "n_weights": len(svm.w_),
-        "n_nonzero": int(is_nonzero(svm.w_).sum()),
+        "n_weights": len(weights_alone),
+        "n_nonzero": int(is_nonzero(weights_alone).sum()),
+        "n_support": svm.n_support_ if is_kernelized(svm.task_) else None,
         "n_examples": len(certificate.block_gaps),
         "labels": getattr(svm, "classes_", None),
         "passes": svm.n_iter_,
@@ -109,6 +111,8 @@ def _facts(numbers: dict[str, Any], certificate: Any) -> list[tuple[str, Any]]:
         ("optimum", f"between {certificate.dual:.8g} (dual) and {certificate.primal:.8g} (primal)"),
         ("work", f"{counted(numbers['passes'], 'pass', 'passes')}, {numbers['seconds']:.2f} s"),
     ]
+    if numbers["n_support"] is not None:
+        facts.insert(3, ("kernel", counted(numbers["n_support"], "support position")))
     if numbers["labels"] is not None:
         labels = [str(label) for label in numbers["labels"]]
         shown = " ".join(labels[:30]) + (" ..." if len(labels) > 30 else "")

@@ -7,8 +7,10 @@ import math
 from blockwolfe.base.markup import Html, element, joined, number
 from blockwolfe.base.nonzero import is_nonzero
 from blockwolfe.estimators.svm import StructuredSVM
+from blockwolfe.report.outputs.weights import linear_weights
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.result import Result
+from blockwolfe.tasks.kernelized.task import is_kernelized
 
 __all__ = ["certificate_text", "run_facts"]
 
@@ -24,12 +26,15 @@ def run_facts(svm: StructuredSVM) -> list[tuple[str, str]]:
     certificate, last = svm.certificate_, svm.trace_[-1]
     n_blocks = len(certificate.block_gaps)
     calls = last.oracle_calls + last.certificate_calls
-    n_used = int(is_nonzero(svm.w_).sum())
+    w = linear_weights(svm)
+    n_used = int(is_nonzero(w).sum())
+    support = [("support positions", f"{svm.n_support_:,}")] if is_kernelized(svm.task_) else []
     return [
         (f"gap ({_worth(certificate)})", number(certificate.gap)),
         ("lam", number(svm.lam_)),
         ("training examples", f"{n_blocks:,}"),
-        (f"weights ({n_used:,} not zero)", f"{len(svm.w_):,}"),
+        (f"weights ({n_used:,} not zero)", f"{len(w):,}"),
+        *support,
         (f"passes ({calls / n_blocks:.1f} effective)", f"{last.passes:,}"),
         ("seconds", f"{last.seconds:.3g}"),
     ]

@@ -18,12 +18,13 @@ _DTYPES = ("float64", "float32")
 class KernelOptions:
     """Reads `kernel`, `gamma`, `degree`, `coef0`, `kernel_cache_mb` and `kernel_dtype`."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-    kernel_cache_mb: Any
-    kernel_dtype: Any
+    # (for subclasses of users, whose options need not have them)
+    kernel: Any = None
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1.0
+    kernel_cache_mb: Any = 1000
+    kernel_dtype: Any = "float64"
 
     def _asked_kernel(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
