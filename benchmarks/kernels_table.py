@@ -36,7 +36,7 @@ GAMMAS = {
     "poly3": [1 / 128, 1 / 32, 1 / 8],
     "rbf": [0.02, 0.035, 0.05, 0.07],
 }
-STRENGTHS = [0.2, 1.0, 4.0, 16.0]
+STRENGTHS = [0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 N_FOLDS = 4
 MOST_WORDS = 1200  # of the larger set, among which options are chosen
 
