@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,10 +24,15 @@ ROWS_AT_ONCE = 256
 
 
 class KernelScores:
-    """The scores S = G A inside of w (see `functions`): made from A, and kept complete."""
+    """The scores S = G A inside of w (see `functions`): made from A, and kept complete.
+
+    Runs of one problem in several threads share the rows that are held, and what steps lack of
+    them. Where rows come and go, whoever reads or changes them does so `alone`.
+    """
 
     def __init__(self, data: KernelData, store: RowStore, largest: float) -> None:
         self._data, self._store = data, store
+        self.alone = threading.RLock()
         self._largest = largest  # value of the kernel, in size
 
     @property
@@ -64,9 +70,10 @@ class KernelScores:
         A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
         nodes = entries(self._data.offset[order], self.n_nodes[order])
         nodes = nodes[A[:, nodes].any(axis=0)][: self.n_rows]
-        self._data.used[nodes] = self._data.clock[0]
-        for part in np.array_split(nodes, -(-len(nodes) // ROWS_AT_ONCE) or 1):
-            self._store.bring(part)
+        with self.alone:
+            self._data.used[nodes] = self._data.clock[0]
+            for part in np.array_split(nodes, -(-len(nodes) // ROWS_AT_ONCE) or 1):
+                self._store.bring(part)
 
     def noise(self, w: np.ndarray) -> float:
         """How far a score can be off for what rows of the kernel are rounded to."""
@@ -77,7 +84,9 @@ class KernelScores:
     def scores(self, v: np.ndarray) -> np.ndarray:
         """S that belongs to the A of v."""
         A = v[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
-        return np.ascontiguousarray(self._store.product(np.ascontiguousarray(A.T)).T).ravel()
+        with self.alone:
+            found = self._store.product(np.ascontiguousarray(A.T))
+        return np.ascontiguousarray(found.T).ravel()
 
     def complete(self, v: np.ndarray) -> None:
         """Renew S in place, free of accumulated rounding."""
@@ -94,7 +103,7 @@ class KernelScores:
         return float(np.sqrt(np.finfo(self._store.dtype).eps))
 
     def settle(self, w: np.ndarray) -> None:
-        """Fetch the rows that steps lacked, and give S what it lacks."""
+        """Fetch the rows that steps lacked, and give S what it lacks; the caller is `alone`."""
         pending, n = self._data.pending, len(self._store.slot)
         size = int(pending.size[0])
         if size == 0:
