@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, starts
 from blockwolfe.kernels.filing import packed_inputs
 from blockwolfe.kernels.kernel import FittedKernel
@@ -30,10 +31,11 @@ class KernelScores:
     them. Where rows come and go, whoever reads or changes them does so `alone`.
     """
 
-    def __init__(self, data: KernelData, store: RowStore, largest: float) -> None:
-        self._data, self._store = data, store
+    def __init__(self, data: KernelData, store: RowStore, largest: float, is_kernel: bool) -> None:
+        self._data, self._store, self._is_kernel = data, store, is_kernel
         self.alone = threading.RLock()
-        self._largest = largest  # value of the kernel, in size
+        # (how far a score is off, for every unit of coefficients)
+        self._error = data.scale * largest * store.fitted.precision(store.dtype)
 
     @property
     def size(self) -> int:
@@ -78,8 +80,13 @@ class KernelScores:
     def noise(self, w: np.ndarray) -> float:
         """How far a score can be off for what rows of the kernel are rounded to."""
         A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
-        unit = float(np.finfo(self._store.dtype).eps)
-        return unit * self._largest * float(np.abs(A).sum(axis=1).max(initial=0.0))
+        return self._error * float(np.abs(A).sum(axis=1).max(initial=0.0))
+
+    def is_sound(self, w: np.ndarray) -> bool:
+        """Whether this may be a kernel: it was not seen to be none, and |w|^2 is not negative."""
+        A, S = w[self._data.begin :][: self.size], w[self._data.begin + self.size :]
+        square, rounding = inner(A, S), self.noise(w) * float(np.abs(A).sum())
+        return self._is_kernel and square >= -rounding
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         """S that belongs to the A of v."""
@@ -124,8 +131,12 @@ def kernelized(
     offset: np.ndarray,
     n_labels: int,
     scale: float = 1.0,
+    is_kernel: bool = True,
 ) -> TaskBlocks:
-    """With a kernel over the nodes offset[i]:offset[i+1] of block i, which have these labels."""
+    """With a kernel over the nodes offset[i]:offset[i+1] of block i, which have these labels.
+
+    `is_kernel` is False where it was seen to be none.
+    """
     gram, gram_start, largest = _grams(fitted, offset)
     zero, n_parts = np.zeros(1, dtype=np.int64), made.n_parts
     data = KernelData(
@@ -149,7 +160,7 @@ def kernelized(
             np.zeros(n_parts),
         ),
     )
-    scores = KernelScores(data, store, float(largest.max(initial=0.0)))
+    scores = KernelScores(data, store, float(largest.max(initial=0.0)), is_kernel)
     return replace(
         made,
         features=FEATURES,
