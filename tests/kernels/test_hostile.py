@@ -56,6 +56,29 @@ def test_threads_that_share_a_problem_do_not_mix_up_their_rows():
         np.testing.assert_allclose(result.w, alone.w, atol=1e-8)
 
 
+def test_a_kernel_that_raises_leaves_nothing_to_the_next_run():
+    """Changes that waited for rows were made in the next run, and those of both had no room."""
+    raises = []
+
+    def moody(A, B):
+        if raises:
+            raise MemoryError("not now")
+        return rbf_kernel(A, B, gamma=1.0)
+
+    task = Chain(kernel=moody, kernel_cache_mb=24 * 60 * 8 / 2**20)
+    sequences, labels = np.split(X, 10), np.split(Y, 10)
+    fresh, problem = (bw.Problem(task, sequences, labels) for _ in range(2))
+    assert not problem.blocks.kernel.has_all_rows
+    raises.append(True)
+    with pytest.raises(MemoryError, match="not now"):
+        bw.solve(problem, LAM, tol=1e-3, random_state=0)
+    raises.clear()
+    assert problem.blocks.halt[0] == 0
+    found, expected = (bw.solve(each, LAM, tol=1e-3, random_state=0) for each in (problem, fresh))
+    assert found.is_certified
+    np.testing.assert_allclose(found.w, expected.w, atol=1e-8)
+
+
 # -- rounding ------------------------------------------------------------------------------------
 
 

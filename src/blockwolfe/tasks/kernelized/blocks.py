@@ -115,13 +115,15 @@ class KernelScores:
         size = int(pending.size[0])
         if size == 0:
             return
-        self._store.bring(np.unique(pending.node[:size]))
-        S = w[self._data.begin + self.size :].reshape(-1, n)
-        for e in range(size):
-            node = pending.node[e]
-            self._data.used[node] = self._data.clock[0]
-            S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
-        pending.size[0] = 0
+        try:
+            self._store.bring(np.unique(pending.node[:size]))
+            S = w[self._data.begin + self.size :].reshape(-1, n)
+            for e in range(size):
+                node = pending.node[e]
+                self._data.used[node] = self._data.clock[0]
+                S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
+        finally:  # (a kernel that raises ends this run: none of it is left to the next)
+            pending.size[0] = 0
 
 
 def kernelized(
