@@ -104,7 +104,7 @@ class NotCertifiedWarning(ConvergenceWarning):
 
 
 class KernelWarning(UserWarning):
-    """A kernel that is not symmetric or not positive semidefinite: no certificate is true then.
+    """A kernel that is not symmetric or not positive semidefinite: nothing is certified then.
 
     >>> issubclass(KernelWarning, UserWarning)
     True

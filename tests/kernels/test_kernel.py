@@ -222,7 +222,7 @@ def test_values_that_are_not_finite_are_told_with_their_place(piece):
     assert np.isfinite(large.own_rows([0])).all()
     with pytest.raises(InputError, match="is inf between position 1 of training and position 1"):
         Kernel("poly", gamma=1.0, degree=4).fit(large.inputs).own_rows([0, 1])
-    with pytest.raises(InputError, match="single precision"):
+    with pytest.raises(InputError, match="is inf between position 0 of training and position 0"):
         large.own_rows([0], np.float32)
     with pytest.raises(InputError, match="is inf between position 0 of training"):
         Kernel("poly", gamma=1.0, degree=3).fit(np.array([[1e7]])).own_rows([0], np.float32)
@@ -290,7 +290,7 @@ def test_a_kernel_comes_back_from_a_file(name):
     np.testing.assert_array_equal(picked.compare(given), fitted.compare(given))
 
 
-def test_single_precision_inputs_are_not_pickled():
+def test_what_rows_are_made_of_is_not_pickled():
     fitted = Kernel("rbf").fit(OWN)
     size = len(pickle.dumps(fitted))
     fitted.own_rows([0], np.float32)
@@ -304,9 +304,9 @@ def test_functions_are_not_in_files():
 
 def test_values_among_training_are_not_in_files():
     again = FittedKernel.unpacked(*fitted_by("precomputed")[0].packed())
-    with pytest.raises(ValueError, match="not kept in model files"):
+    with pytest.raises(ValueError, match="a model file does not keep the values"):
         again.own_rows([0])
-    with pytest.raises(ValueError, match="not kept in model files"):
+    with pytest.raises(ValueError, match="a model file does not keep the values"):
         again.diagonal()
 
 

@@ -141,7 +141,7 @@ def test_outputs_that_the_oracle_passed_over_count():
 
 def test_sizes_of_terms_by_hand():
     """A score is at most |w| times the sizes of its columns, whatever cancels in it."""
-    found = magnitudes(np.array([1.0, 0.0]), np.array([2.0, 10.0]), np.array([3.0, 4.0]))
+    found = magnitudes(np.array([1.0, 0.0]), np.array([2.0, 10.0]), 5.0)
     np.testing.assert_array_equal(found, [11.0, 50.0])
 
 

@@ -223,7 +223,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         """Leave out support positions of small coefficients: predictions get faster.
 
         The score of no label of any position changes by more than `max_change`, for inputs that
-        are no larger (by the kernel with themselves) than those trained on.
+        are no larger (by the kernel with themselves) than the support positions.
 
         >>> import blockwolfe as bw
         >>> task = bw.tasks.Multiclass(kernel="rbf")
@@ -343,6 +343,9 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             tags.input_tags.sparse = True
         else:
             tags.input_tags.two_d_array = False
+        # (scikit-learn then takes rows and columns of X together)
+        is_table = isinstance(self._task(), (Multiclass, Multilabel))
+        tags.input_tags.pairwise = is_table and self._task().kernel == "precomputed"
         return tags
 
 

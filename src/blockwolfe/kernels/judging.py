@@ -18,20 +18,21 @@ SAMPLE = 200
 ROUNDING = 1e-8  # relative to the largest value, or eigenvalue
 
 _WHAT_FOLLOWS = (
-    "There is then no w whose scores these are: the dual need not be concave, and no gap that is "
-    "certified is a true bound. Use a kernel that is symmetric and positive semidefinite."
+    "There is then no w whose scores these are: the dual need not be concave, and no gap is a "
+    "bound, so that nothing is certified. Use a kernel that is symmetric and positive semidefinite."
 )
 
 
-def judge(fitted: FittedKernel, random_state: Any = None) -> None:
+def judge(fitted: FittedKernel, random_state: Any = None) -> bool:
     """Warn of a kernel that is not symmetric, or not positive semidefinite, on some of its inputs.
 
-    At most 200 are drawn, so that silence proves nothing.
+    True where there was nothing to warn of. At most 200 are drawn, so that this proves nothing.
 
     >>> from blockwolfe.kernels.kernel import Kernel
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
     ...     judge(Kernel("precomputed").fit(np.array([[0.0, 1.0], [1.0, 0.0]])), 0)
+    False
     >>> print(str(seen[0].message)[:64])
     kernel='precomputed' is not positive semidefinite: among 2 posit
     """
@@ -45,6 +46,7 @@ def judge(fitted: FittedKernel, random_state: Any = None) -> None:
             KernelWarning,
             stacklevel=2,
         )
+    return not found
 
 
 def _asymmetry(values: np.ndarray, sample: np.ndarray) -> str:

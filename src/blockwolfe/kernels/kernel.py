@@ -14,7 +14,14 @@ from blockwolfe.errors import InputError, OptionError, unknown_option
 from blockwolfe.kernels.filing import packed_inputs, unpacked_inputs
 from blockwolfe.kernels.inputs import checked, count, take
 from blockwolfe.kernels.rows import TableRows
-from blockwolfe.kernels.values import FORMULAS, gamma_of, kernel_values, named, pieces
+from blockwolfe.kernels.values import (
+    FORMULAS,
+    gamma_of,
+    kernel_values,
+    named,
+    pieces,
+    squared_radius,
+)
 
 __all__ = ["FittedKernel", "Kernel"]
 
@@ -146,21 +153,35 @@ class FittedKernel:
         """Values between its own inputs at `index` and all of its own."""
         if self.columns is not None:
             return np.ascontiguousarray(self._own_values()[index], dtype=dtype)
-        is_single = np.dtype(dtype) == np.float32 and not callable(self.kernel.name)
-        own = self._single if is_single else self.inputs
-        if isinstance(own, np.ndarray) and self.kernel.name in TableRows.names:
-            return self._checked(self._table_rows(is_single)(index), index)
-        return self._values(take(own, index), own, dtype, index, None)
+        # (computed in double precision: only what is kept may be rounded to single)
+        if self._has_table_rows:
+            with np.errstate(over="ignore"):
+                found = self._table_rows(index).astype(dtype, copy=False)
+            return self._checked(found, index)
+        return self._values(take(self.inputs, index), self.inputs, dtype, index, None)
 
-    def _table_rows(self, is_single: bool) -> TableRows:
-        """What gives rows of the kernel matrix quickly, made once for each precision."""
-        known = self.__dict__.setdefault("_rows", {})
-        if is_single not in known:
-            own, kernel = self._single if is_single else self.inputs, self.kernel
-            known[is_single] = TableRows(
-                kernel.name, own, gamma=self.gamma, degree=kernel.degree, coef0=kernel.coef0
-            )
-        return known[is_single]
+    @property
+    def _has_table_rows(self) -> bool:
+        return isinstance(self.inputs, np.ndarray) and self.kernel.name in TableRows.names
+
+    @cached_property
+    def _table_rows(self) -> TableRows:
+        """What gives rows of the kernel matrix quickly."""
+        kernel = self.kernel
+        return TableRows(
+            kernel.name, self.inputs, gamma=self.gamma, degree=kernel.degree, coef0=kernel.coef0
+        )
+
+    def precision(self, dtype: Any) -> float:
+        """How far values that are kept in `dtype` may be off, relative to the largest of them.
+
+        Distances of "rbf" are differences of squares: what these are rounded by, with a factor of
+        gamma, is in its exponent.
+        """
+        unit = float(np.finfo(np.float64).eps)
+        is_rbf = self.kernel.name == "rbf"
+        spread = 4.0 * float(self.gamma or 0.0) * squared_radius(self.inputs) if is_rbf else 0.0
+        return float(np.finfo(dtype).eps) + unit * spread
 
     def _checked(self, found: np.ndarray, rows: Any) -> np.ndarray:
         """Values among its own inputs, after refusing those that are not finite."""
@@ -251,25 +272,15 @@ class FittedKernel:
 
     def _own_values(self) -> np.ndarray:
         if self.inputs is None:
-            raise ValueError("values among positions of training are not kept in model files.")
-        return np.asarray(self.inputs)
-
-    @cached_property
-    def _single(self) -> Any:
-        """Its own inputs in single precision."""
-        with np.errstate(over="ignore"):
-            single = self.inputs.astype(np.float32)
-        if not np.isfinite(single.data if hasattr(single, "indptr") else single).all():
-            raise InputError(
-                "X has features above 3e38, which single precision cannot hold. Scale them, for "
-                "example with sklearn.preprocessing.MaxAbsScaler."
+            raise OptionError(
+                "kernel='precomputed': a model file does not keep the values among positions of "
+                "training, and pruning needs them; prune the model before it is saved."
             )
-        return single
+        return np.asarray(self.inputs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is soon made again."""
-        made_again = ("_single", "_rows")
-        return {name: value for name, value in vars(self).items() if name not in made_again}
+        return {name: value for name, value in vars(self).items() if name != "_table_rows"}
 
     def _values(self, A: Any, B: Any, dtype: Any, rows: Any, columns: Any) -> np.ndarray:
         """Values between A and B; in errors their entries have the numbers `rows`, `columns`."""

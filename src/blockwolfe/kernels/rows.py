@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
+from blockwolfe.kernels.values import centred
+
 __all__ = ["TableRows"]
+
+_PREPARED: dict[str, Any] = {"cosine": normalize, "rbf": centred}
 
 
 class TableRows:
@@ -28,8 +32,8 @@ class TableRows:
     def __init__(
         self, name: str, table: np.ndarray, *, gamma: Any, degree: float, coef0: float
     ) -> None:
-        self._table = normalize(table) if name == "cosine" else table
-        self._square = np.einsum("ij,ij->i", table, table) if name == "rbf" else table[:0, 0]
+        self._table = _PREPARED[name](table) if name in _PREPARED else table
+        self._square = np.einsum("ij,ij->i", self._table, self._table)
         self._name, self._options = name, (gamma, degree, coef0)
 
     def __call__(self, index: Any) -> np.ndarray:

@@ -19,7 +19,15 @@ from sklearn.metrics.pairwise import (
 
 from blockwolfe.errors import InputError
 
-__all__ = ["FORMULAS", "gamma_of", "kernel_values", "named", "pieces"]
+__all__ = [
+    "FORMULAS",
+    "centred",
+    "gamma_of",
+    "kernel_values",
+    "named",
+    "pieces",
+    "squared_radius",
+]
 
 # A function, and which options of a kernel it takes.
 FORMULAS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -60,11 +68,35 @@ def kernel_values(name: Any, options: dict[str, Any], A: Any, B: Any) -> np.ndar
     if callable(name):
         return _own_values(name, A, B)
     function, takes = FORMULAS[name]
+    if name == "rbf" and isinstance(B, np.ndarray) and isinstance(A, np.ndarray):
+        A, B = _centred(A, B)
     # Options and inputs have been checked: not again for every row. Values that are not finite are
     # told by the caller, with their place.
     checked = config_context(assume_finite=True, skip_parameter_validation=True)
     with checked, np.errstate(all="ignore"):
         return np.asarray(function(A, B, **{option: options[option] for option in takes}))
+
+
+def centred(table: np.ndarray) -> np.ndarray:
+    """Rows less their mean: distances stay, and their squares are rounded by less."""
+    return np.asarray(table - table.mean(axis=0))
+
+
+def _centred(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both less the mean of B; one array where they are one, which scikit-learn looks at."""
+    own = centred(B)
+    return (own if A is B else A - B.mean(axis=0)), own
+
+
+def squared_radius(inputs: Any) -> float:
+    """The largest |x|^2 of rows as distances are computed of: dense ones are centred.
+
+    >>> squared_radius(np.array([[7.0], [9.0]])), squared_radius(sp.csr_array([[7.0], [9.0]]))
+    (1.0, 81.0)
+    """
+    if sp.issparse(inputs):
+        return float(inputs.multiply(inputs).sum(axis=1).max())
+    return float((centred(inputs) ** 2).sum(axis=1).max())
 
 
 def _own_values(function: Any, A: Any, B: Any) -> np.ndarray:

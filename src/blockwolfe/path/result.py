@@ -185,6 +185,11 @@ class Path:
             return self.kappa * self.eps * self.lam_max / float(lam)
         return self.breakpoints[k].gap_at(float(lam))
 
+    def norm(self, lam: float) -> float:
+        """|w| of `coef(lam)`; with a kernel that is not the length of the array."""
+        k, first = self.index(lam), self.breakpoints[0]
+        return self.breakpoints[k].norm if k >= 0 else first.norm * first.lam / float(lam)
+
     def state(self, problem: Problem, lam: float) -> State:
         """The dual point of `coef(lam)`, for `certify(problem, state, lam)`.
 

@@ -193,6 +193,10 @@ class Blocks(TaskBlocks):
         """|w|."""
         return norm(w) if self.kernel is None else math.sqrt(max(self.inner(w, w), 0.0))
 
+    def is_sound(self, w: np.ndarray) -> bool:
+        """Whether w is one of a convex problem: with what is no kernel, no gap is a bound."""
+        return self.kernel is None or self.kernel.is_sound(w)
+
     @cached_property
     def halt(self) -> np.ndarray:
         """One number: loops that change w stop where it is not zero; without a kernel it is."""

@@ -244,7 +244,7 @@ def _judged(
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
     magnitude, weight = magnitudes(out.loss, out.reach, blocks.norm(w)), blocks.weight[order]
     slack, tolerance = out.slack, ROUNDING * magnitude
-    claims = blocks.is_exact or blocks.bounds_error
+    claims = (blocks.is_exact or blocks.bounds_error) and blocks.is_sound(w)
     hinge = out.hinge + slack
     is_worse = hinge < -tolerance
     if claims and is_worse.any():

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.errors import OptionError
+from blockwolfe.tasks.kernelized.task import is_kernelized
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.reading.inputs import positional
@@ -27,6 +29,12 @@ class WrappingTask(Learned, BaseEstimator):
 
     def _fit_inside(self, X: Any, Y: Any) -> None:
         check_protocol(self.task)
+        if is_kernelized(self.task):
+            raise OptionError(
+                f"{type(self).__name__} takes no task with a kernel, and "
+                f"{type(self.task).__name__} has kernel={self.task.kernel!r}; use kernel=None, or "
+                "a feature map such as Nystroem in blockwolfe.PerPosition."
+            )
         has_fit = callable(getattr(self.task, "fit", None))
         self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
 

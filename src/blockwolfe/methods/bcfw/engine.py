@@ -173,14 +173,16 @@ class BlockEngine(DualEngine):
         point, kind = self.point, self.blocks.kind
         of_run = self._of_run.of(point.arrays, self.ledger.notes, point.work)
         args = (self._rule(source), self._packed_blocks(), of_run, batch)
-        if self.blocks.kernel is None:
+        kernel = self.blocks.kernel
+        if kernel is None or kernel.has_all_rows:
             return int(call(visit_blocks, kind, draws, begin, *args))
         is_halted = True
         while is_halted:
-            with uninterrupted():  # (what a loop has left to do belongs to it)
+            # (what a loop has left to do belongs to it: no signal and no thread comes between)
+            with kernel.alone, uninterrupted():
                 begin = int(call(visit_blocks, kind, draws, begin, *args))
-                is_halted = self.blocks.halt[0] > 0
-                self.blocks.kernel.settle(point.arrays.w)
+                is_halted = kernel.halt[0] > 0
+                kernel.settle(point.arrays.w)
         return begin
 
     def _packed_blocks(self) -> Packed:

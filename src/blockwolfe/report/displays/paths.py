@@ -29,7 +29,7 @@ class PathDisplay:
     def __init__(self, path: Path, lams: np.ndarray, losses: dict[str, np.ndarray]) -> None:
         self.path, self.lams, self.losses = path, lams, losses
         self.gap = np.array([path.gap(lam) for lam in lams])
-        self.norm = np.array([float(np.linalg.norm(path.coef(lam))) for lam in lams])
+        self.norm = np.array([path.norm(lam) for lam in lams])
 
     @classmethod
     def from_path(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, starts
 from blockwolfe.kernels.filing import packed_inputs
 from blockwolfe.kernels.kernel import FittedKernel
@@ -23,11 +25,17 @@ ROWS_AT_ONCE = 256
 
 
 class KernelScores:
-    """The scores S = G A inside of w (see `functions`): made from A, and kept complete."""
+    """The scores S = G A inside of w (see `functions`): made from A, and kept complete.
 
-    def __init__(self, data: KernelData, store: RowStore, largest: float) -> None:
-        self._data, self._store = data, store
-        self._largest = largest  # value of the kernel, in size
+    Runs of one problem in several threads share the rows that are held, and what steps lack of
+    them. Where rows come and go, whoever reads or changes them does so `alone`.
+    """
+
+    def __init__(self, data: KernelData, store: RowStore, largest: float, is_kernel: bool) -> None:
+        self._data, self._store, self._is_kernel = data, store, is_kernel
+        self.alone = threading.RLock()
+        # (how far a score is off, for every unit of coefficients)
+        self._error = data.scale * largest * store.fitted.precision(store.dtype)
 
     @property
     def size(self) -> int:
@@ -64,20 +72,28 @@ class KernelScores:
         A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
         nodes = entries(self._data.offset[order], self.n_nodes[order])
         nodes = nodes[A[:, nodes].any(axis=0)][: self.n_rows]
-        self._data.used[nodes] = self._data.clock[0]
-        for part in np.array_split(nodes, -(-len(nodes) // ROWS_AT_ONCE) or 1):
-            self._store.bring(part)
+        with self.alone:
+            self._data.used[nodes] = self._data.clock[0]
+            for part in np.array_split(nodes, -(-len(nodes) // ROWS_AT_ONCE) or 1):
+                self._store.bring(part)
 
     def noise(self, w: np.ndarray) -> float:
         """How far a score can be off for what rows of the kernel are rounded to."""
         A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
-        unit = float(np.finfo(self._store.dtype).eps)
-        return unit * self._largest * float(np.abs(A).sum(axis=1).max(initial=0.0))
+        return self._error * float(np.abs(A).sum(axis=1).max(initial=0.0))
+
+    def is_sound(self, w: np.ndarray) -> bool:
+        """Whether this may be a kernel: it was not seen to be none, and |w|^2 is not negative."""
+        A, S = w[self._data.begin :][: self.size], w[self._data.begin + self.size :]
+        square, rounding = inner(A, S), self.noise(w) * float(np.abs(A).sum())
+        return self._is_kernel and square >= -rounding
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         """S that belongs to the A of v."""
         A = v[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
-        return np.ascontiguousarray(self._store.product(np.ascontiguousarray(A.T)).T).ravel()
+        with self.alone:
+            found = self._store.product(np.ascontiguousarray(A.T))
+        return np.ascontiguousarray(found.T).ravel()
 
     def complete(self, v: np.ndarray) -> None:
         """Renew S in place, free of accumulated rounding."""
@@ -94,18 +110,20 @@ class KernelScores:
         return float(np.sqrt(np.finfo(self._store.dtype).eps))
 
     def settle(self, w: np.ndarray) -> None:
-        """Fetch the rows that steps lacked, and give S what it lacks."""
+        """Fetch the rows that steps lacked, and give S what it lacks; the caller is `alone`."""
         pending, n = self._data.pending, len(self._store.slot)
         size = int(pending.size[0])
         if size == 0:
             return
-        self._store.bring(np.unique(pending.node[:size]))
-        S = w[self._data.begin + self.size :].reshape(-1, n)
-        for e in range(size):
-            node = pending.node[e]
-            self._data.used[node] = self._data.clock[0]
-            S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
-        pending.size[0] = 0
+        try:
+            self._store.bring(np.unique(pending.node[:size]))
+            S = w[self._data.begin + self.size :].reshape(-1, n)
+            for e in range(size):
+                node = pending.node[e]
+                self._data.used[node] = self._data.clock[0]
+                S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
+        finally:  # (a kernel that raises ends this run: none of it is left to the next)
+            pending.size[0] = 0
 
 
 def kernelized(
@@ -115,8 +133,12 @@ def kernelized(
     offset: np.ndarray,
     n_labels: int,
     scale: float = 1.0,
+    is_kernel: bool = True,
 ) -> TaskBlocks:
-    """With a kernel over the nodes offset[i]:offset[i+1] of block i, which have these labels."""
+    """With a kernel over the nodes offset[i]:offset[i+1] of block i, which have these labels.
+
+    `is_kernel` is False where it was seen to be none.
+    """
     gram, gram_start, largest = _grams(fitted, offset)
     zero, n_parts = np.zeros(1, dtype=np.int64), made.n_parts
     data = KernelData(
@@ -140,7 +162,7 @@ def kernelized(
             np.zeros(n_parts),
         ),
     )
-    scores = KernelScores(data, store, float(largest.max(initial=0.0)))
+    scores = KernelScores(data, store, float(largest.max(initial=0.0)), is_kernel)
     return replace(
         made,
         features=FEATURES,

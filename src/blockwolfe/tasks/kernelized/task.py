@@ -39,6 +39,7 @@ class Kernelized(KernelOptions):
     """
 
     kernel_: FittedKernel | None = None
+    _is_kernel = True  # whether it was not seen to be none
     kernel_scale = 1.0  # features of a node part, relative to those of its node
     layout_: Any
 
@@ -71,7 +72,8 @@ class Kernelized(KernelOptions):
         if is_kernelized(self):
             self._learn_nodes(X)
             self.kernel_ = self._asked_kernel().fit(self._stacked(X)[0])
-            judge(self.kernel_)
+            # (always the same sample: what is certified does not change from run to run)
+            self._is_kernel = judge(self.kernel_, 0)
 
     def _learn_nodes(self, X: Any) -> None:
         """Fit whatever turns node inputs into numbers."""
@@ -109,7 +111,8 @@ class Kernelized(KernelOptions):
         store = RowStore(self.kernel_, *room)
         if store.is_complete:
             store.fill()
-        return kernelized(made, self.kernel_, store, offset, self._n_node_labels, self.kernel_scale)
+        known = (self._n_node_labels, self.kernel_scale, self._is_kernel)
+        return kernelized(made, self.kernel_, store, offset, *known)
 
     # -- support positions ---------------------------------------------------------------------
 
@@ -130,8 +133,9 @@ class Kernelized(KernelOptions):
     def condensed(self, w: np.ndarray, max_change: float = 0.0) -> tuple[Any, np.ndarray]:
         """The task with its support positions alone, and w for it.
 
-        No score of an input that is no larger (in the norm of the kernel) than the largest trained
-        on changes by more than `max_change`: positions with the smallest coefficients go first.
+        No score of an input that is no larger (in the norm of the kernel) than the largest of the
+        present positions changes by more than `max_change`: those with the smallest coefficients
+        go first.
         """
         A, kernel = self.coefficients(w), self._fitted()
         support = _support(A, np.sqrt(np.maximum(kernel.diagonal(), 0.0)), max_change)
