@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from zoo import LOOPS, chain_data, graphs, masked_chain_data, multiclass_data, tree_data
 
 import blockwolfe as bw
+from zoo import LOOPS, chain_data, graphs, masked_chain_data, multiclass_data, tree_data
 
 tasks = bw.tasks
 
@@ -41,7 +43,7 @@ TWINS = {
     "chain-order-2": (lambda **k: tasks.Chain(3, task_loss=COSTS, order=2, **k), chain_data),
     "multiclass": (lambda **k: tasks.Multiclass(task_loss=COSTS, **k), multiclass_data),
     "tree": (lambda **k: tasks.Tree(3, task_loss=COSTS, **k), tree_data),
-    "cut": (lambda **k: tasks.Cut(**k), lambda: graph_data(2)),
+    "cut": (tasks.Cut, lambda: graph_data(2)),
     "pairwise-graph": (
         lambda **k: tasks.PairwiseGraph(task_loss=COSTS, **k),
         lambda: graph_data(3),
@@ -54,6 +56,14 @@ def made(name, sample_weight=None, bounds=None, **kernel):
     """The problem of this name, with these options of a kernel."""
     task, data = TWINS[name]
     return bw.Problem(task(**kernel), *data(), sample_weight=sample_weight, bounds=bounds)
+
+
+def with_nodes(X, rows):
+    """X with other inputs of positions: rows of each example."""
+    if isinstance(X, np.ndarray):
+        return np.concatenate(rows)
+    pairs = zip(X, rows, strict=True)
+    return [replace(x, nodes=own) if hasattr(x, "nodes") else own for x, own in pairs]
 
 
 def coefficients(problem, w):

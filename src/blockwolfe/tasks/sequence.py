@@ -120,7 +120,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         self._prepared = (X, prepared)  # `compiled` takes it, so that X is not read twice
         codes = self._codes(Y, tokens, allowed)
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
-        if not self.layout_.size:
+        if not self.n_features:
             raise OptionError("the model has no weights: every group is off or has no feature.")
         _check_room(self.layout_, tokens)
         self.cost_ = self.loss_.compact_cost(self.classes_, codes)
