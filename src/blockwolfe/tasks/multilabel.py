@@ -278,6 +278,7 @@ class Multilabel(KernelTable, HasMarginals, PartTask):
             n_edge_features=pair_width, n_node_labels=n_labels, n_edge_labels=len(pairs)
         )
         self._prepare()
+        self._note_width()
 
     def _check_options(self) -> None:
         check_flags(self, "bias", "attractive")

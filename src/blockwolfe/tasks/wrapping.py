@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.errors import OptionError
+from blockwolfe.tasks.kernelized.task import is_kernelized
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.reading.inputs import positional
@@ -27,6 +29,7 @@ class WrappingTask(Learned, BaseEstimator):
 
     def _fit_inside(self, X: Any, Y: Any) -> None:
         check_protocol(self.task)
+        self._refuse_kernel()
         has_fit = callable(getattr(self.task, "fit", None))
         self.task_ = fitted_clone(self.task, X, Y) if has_fit else self.task
 
@@ -40,6 +43,15 @@ class WrappingTask(Learned, BaseEstimator):
         if not isinstance(task, type(self.task)):
             raise Misfit("task_ is not of the class that the options name.")
         self.task_ = task
+
+    def _refuse_kernel(self) -> None:
+        if is_kernelized(self.task):
+            raise OptionError(
+                f"{type(self).__name__} is around {type(self.task).__name__}(kernel="
+                f"{self.task.kernel!r}), and takes tasks with feature vectors alone, which a "
+                "kernel does not form. Use kernel=None, with a feature map such as Nystroem in "
+                "blockwolfe.PerPosition."
+            )
 
     @property
     def _inner(self) -> Any:

@@ -32,8 +32,8 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "return 0.5 * lam * inner(w, w) + inner(blocks.weight, hinge)",
-        "return lam * inner(w, w) + inner(blocks.weight, hinge)",
+        "return 0.5 * lam * blocks.inner(w, w) + inner(blocks.weight, hinge)",
+        "return lam * blocks.inner(w, w) + inner(blocks.weight, hinge)",
         "another problem's primal",
         DENSE,
     ),
@@ -137,7 +137,7 @@ MUTANTS = [
     ),
     Mutant(
         ROUNDED,
-        "return np.asarray(loss + norm(w) * reach)",
+        "return np.asarray(loss + length * reach)",
         "return np.asarray(loss + 0.0 * reach)",
         "features that cancel make a valid oracle a wrong one",
         "tests/problem/test_rounding.py::test_sizes_of_terms_by_hand",
@@ -172,8 +172,8 @@ MUTANTS = [
     ),
     Mutant(
         STATE,
-        "dual = ell - 0.5 * lam * inner(w, w)",
-        "dual = ell - 0.25 * lam * inner(w, w)",
+        "dual = ell - 0.5 * lam * blocks.inner(w, w)",
+        "dual = ell - 0.25 * lam * blocks.inner(w, w)",
         "a dual above the optimum: a false certificate",
         DENSE,
     ),
