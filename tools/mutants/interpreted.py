@@ -11,6 +11,7 @@ import functools
 from typing import Any
 
 import numba
+import numpy as np
 
 
 class Interpreted:
@@ -60,9 +61,17 @@ def typeof_any(value: Any) -> Any:
 
 numba.typeof = typeof_any
 
-from blockwolfe.base import compiled  # noqa: E402
+from blockwolfe.base import compiled, packed  # noqa: E402
 
 compiled.Piece = Piece  # type: ignore[misc, assignment]
+
+
+def not_written(value: Any, kind: Any) -> np.ndarray:
+    """In place of `blockwolfe.base.packed._written`: interpreted code reads the record itself."""
+    return np.zeros(0)
+
+
+packed._written = not_written
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

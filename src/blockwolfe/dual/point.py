@@ -308,7 +308,8 @@ class DualPoint:
             stock=stock_of(read, blocks, self.is_coded) if self.keeps_corners else arrays.stock,
         )
         # (at other weights an oracle need not find a maximum)
-        check_rows(are_within_bounds(blocks, self.arrays.w), "point.w is outside of the bounds")
+        fault = "point.w is outside of the bounds, or has scores that are not of its coefficients"
+        check_rows(are_within_bounds(blocks, self.arrays.w), fault)
         self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
 
     def check_ell(self, is_tidy: bool) -> None:

@@ -141,6 +141,18 @@ class PrimalEngine(Engine):
         restore_state(self.rng, read.given("rng"))
         for name in self.kept:
             setattr(self, name, _alike(getattr(self, name), read, f"kept.{name}"))
+        self._check_scores()
+
+    def _check_scores(self) -> None:
+        """Refuse vectors of a file whose scores by a kernel are not those of their coefficients.
+
+        (Steps are linear in w, scores and all: from a false one no true objective follows.)
+        """
+        kernel, shape = self.blocks.kernel, (self.blocks.n_features,)
+        for name in ("w", *self.kept) if kernel is not None else ():
+            given = getattr(self, name)
+            if np.shape(given) == shape and not kernel.is_complete(given):
+                raise Misfit(f"{name} has scores that are not those of its coefficients.")
 
 
 def _alike(present: Any, read: Reader, name: str) -> Any:

@@ -392,7 +392,10 @@ class Driver(Generic[Outcome]):
         paired = [] if self.pairing is None else self.pairing.weights
         if not all(self.engine.allows(w) for w in [self.engine.certified_w, *paired]):
             # (there P may be below the optimum, and its certificate false)
-            raise Misfit("weights are outside of the bounds of the problem.")
+            raise Misfit(
+                "weights are outside of the bounds of the problem, or parts of them contradict "
+                "each other."
+            )
 
     def _certificate_in(self, read: Reader) -> Certificate | None:
         if read.given("certificate") is None:

@@ -120,16 +120,11 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         self._prepared = (X, prepared)  # `compiled` takes it, so that X is not read twice
         codes = self._codes(Y, tokens, allowed)
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
-        if not self.layout_.size and not self._has_other_weights:
+        if not self.n_features:
             raise OptionError("the model has no weights: every group is off or has no feature.")
         _check_room(self.layout_, tokens)
         self.cost_ = self.loss_.compact_cost(self.classes_, codes)
         return self
-
-    @property
-    def _has_other_weights(self) -> bool:
-        """Whether there are weights that the layout does not have."""
-        return False
 
     def _codes(self, Y: Any, tokens: Tokens, allowed: np.ndarray) -> np.ndarray:
         """True labels as numbers, after checking them against X and the masks."""

@@ -17,10 +17,6 @@ class KernelSequences(Kernelized):
 
     classes_: np.ndarray
 
-    @property
-    def _has_other_weights(self) -> bool:
-        return self.kernel_ is not None
-
     def _widened(self, n_inputs: int) -> Layout:
         return Layout.of(n_inputs, len(self.classes_), **self._groups())
 

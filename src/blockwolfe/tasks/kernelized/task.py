@@ -138,7 +138,9 @@ class Kernelized(KernelOptions):
         go first.
         """
         A, kernel = self.coefficients(w), self._fitted()
-        support = _support(A, np.sqrt(np.maximum(kernel.diagonal(), 0.0)), max_change)
+        support = np.flatnonzero(A.any(axis=1))
+        if max_change > 0.0:
+            support = _support(A, _lengths(kernel), max_change)
         task = copy.copy(self)
         task.kernel_ = kernel.taken(support)
         return task, np.concatenate([w[: self.n_linear], A[support].T.ravel()])
@@ -267,13 +269,21 @@ def condensed(task: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
     return task.condensed(w) if is_kernelized(task) else (task, w)
 
 
+def _lengths(kernel: FittedKernel) -> np.ndarray:
+    """Norms of the inputs of a kernel, by its values with themselves."""
+    if kernel.columns is not None and kernel.inputs is None:
+        raise OptionError(
+            "a model with kernel='precomputed' that was read from a file cannot be pruned: the "
+            "values among positions of training are not in the file. Prune it before it is saved."
+        )
+    return np.asarray(np.sqrt(np.maximum(kernel.diagonal(), 0.0)))
+
+
 def _support(A: np.ndarray, length: np.ndarray, max_change: float) -> np.ndarray:
     """The positions to keep: without the others no score changes by more than `max_change`.
 
     By Cauchy and Schwarz: a position s changes that of label k by at most |A[s, k]| |s| |x|.
     """
-    if max_change <= 0.0:
-        return np.flatnonzero(A.any(axis=1))
     reach = np.abs(A) * length[:, None] * float(length.max(initial=0.0))
     order = np.argsort(reach.max(axis=1), kind="stable")
     is_negligible = np.cumsum(reach[order], axis=0).max(axis=1) <= max_change
