@@ -10,6 +10,7 @@ from blockwolfe.methods.registry import as_method
 from blockwolfe.problem import blocks
 from blockwolfe.solving.setup import identity_of
 from blockwolfe.tasks import Hamming, Masked
+from blockwolfe.tasks.kernelized import blocks as kernel_blocks
 from blockwolfe.tasks.registry import known_tasks, task_named
 from files_0_1_0 import make
 
@@ -111,6 +112,10 @@ TASKS = {
         {"n_labels": 4, "labels": [2, 1, 0], "task_loss": COSTS, "bias": False},
     ),
 }
+# With a kernel all but the last two tell problems apart: those say how rows are held.
+OF_KERNEL = {"gamma": 0.3, "degree": 2, "coef0": 2.0, "kernel_cache_mb": None, "kernel_dtype": None}
+for name in ("Chain", "Cut", "Multiclass", "Multilabel", "PairwiseGraph", "Tree"):
+    TASKS[name][2].update({"kernel": "linear"} | dict.fromkeys(OF_KERNEL))
 EXACT_GRAPH = pytest.param("PairwiseGraph", {"decoder": "exact"}, id="PairwiseGraph-exact")
 DATA = [(name, {}) for name in TASKS] + ([EXACT_GRAPH] if pytoulbar2 else [])
 
@@ -118,8 +123,9 @@ DATA = [(name, {}) for name in TASKS] + ([EXACT_GRAPH] if pytoulbar2 else [])
 @pytest.fixture(autouse=True)
 def uncompiled(monkeypatch):
     """Nothing is run here."""
-    monkeypatch.setattr(blocks, "feature_pieces", lambda made: made.features)
-    monkeypatch.setattr(blocks, "oracle_pieces", lambda made, oracles: oracles)
+    for place in (blocks, kernel_blocks):
+        monkeypatch.setattr(place, "feature_pieces", lambda made: made.features)
+        monkeypatch.setattr(place, "oracle_pieces", lambda made, oracles: oracles)
 
 
 def problem_of(name, options=None, data=None, weight=None):
@@ -151,6 +157,15 @@ def test_every_task_of_the_library_is_here_with_all_its_options():
 def test_another_option_is_another_problem(name, option, value):
     assert fingerprint(name) == fingerprint(name)
     assert fingerprint(name) != fingerprint(name, {option: value})
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [pair for pair in OF_KERNEL.items() if pair[1] is not None]
+)
+def test_options_of_a_kernel_are_part_of_the_problem(option, value):
+    poly = {"kernel": "poly"}
+    assert fingerprint("Chain", poly) == fingerprint("Chain", poly)
+    assert fingerprint("Chain", poly) != fingerprint("Chain", poly | {option: value})
 
 
 def test_rare_features_are_part_of_the_problem():
