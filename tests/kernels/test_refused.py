@@ -197,6 +197,6 @@ def test_check_task_says_what_a_kernel_has_not():
     "wrap", [tasks.SlackRescaling, lambda task: tasks.Approximate(task, tasks.Beam(2))]
 )
 def test_tasks_around_a_task_with_a_kernel(wrap, no_work):
-    message = r"is around Chain\(kernel='rbf'\).*Use kernel=None"
+    message = "takes no task with a kernel, and Chain has kernel='rbf'; use kernel=None"
     with pytest.raises(bw.OptionError, match=message):
         bw.Problem(wrap(tasks.Chain(3, kernel="rbf")), *CHAINS)

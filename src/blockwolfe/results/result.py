@@ -23,7 +23,8 @@ REMEDIES = {
     Status.TIME_LIMIT: "Raise time_limit, or tol, or lam.",
     Status.CACHE_FULL: "Raise max_corners or max_bytes of the cache, or leave them out.",
     Status.STALLED: "Raise tol or lam, or scale features: steps gain less than rounding here.",
-    Status.INEXACT_ORACLE: "Use an exact decoder (check_task tests it), or take estimates.",
+    Status.INEXACT_ORACLE: "Use an exact decoder (check_task tests it), or take "
+    "estimates. (Nor is anything certified where a kernel is not positive semidefinite.)",
     Status.INTERRUPTED: "Go on with start=result.last_state, in solve or in fit.",
 }
 

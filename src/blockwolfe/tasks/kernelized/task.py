@@ -271,11 +271,6 @@ def condensed(task: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
 
 def _lengths(kernel: FittedKernel) -> np.ndarray:
     """Norms of the inputs of a kernel, by its values with themselves."""
-    if kernel.columns is not None and kernel.inputs is None:
-        raise OptionError(
-            "a model with kernel='precomputed' that was read from a file cannot be pruned: the "
-            "values among positions of training are not in the file. Prune it before it is saved."
-        )
     return np.asarray(np.sqrt(np.maximum(kernel.diagonal(), 0.0)))
 
 
