@@ -16,30 +16,52 @@ from __future__ import annotations
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.look import Look, meet
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.stock import Stock
-from blockwolfe.dual.work import Direction, Lists, Look, Work, meet
+from blockwolfe.dual.work import Direction, Work
+from blockwolfe.structures.label_codes import LabelCodes, difference, meet_code
 
 __all__ = [
     "append_parts",
     "lay_mean",
     "meet_mean",
+    "meet_pair",
+    "meet_row",
     "move_mean",
     "take_direction",
 ]
 
 
 @jit
-def meet_mean(
-    stock: Stock, i: int, part: np.ndarray, lists: Lists, factor: float, look: Look, n_met: int
+def meet_row(
+    form: LabelCodes, stock: Stock, row: int, factor: float, look: Look, n_met: int
 ) -> int:
-    """Add factor times the mean of block i's corners, whose parts are `lists` of `part`."""
-    first, weight, value = stock.start[i], stock.weight, stock.value
-    for k in range(stock.n_rows[i]):
-        alpha = weight[first + k]
+    """Add factor times a stored corner, of labels or (where there are none) of parts."""
+    begin, size = stock.begin[row], stock.size[row]
+    if form.n_labels:
+        return int(meet_code(form, stock.code, begin, size, factor, look, n_met))
+    return int(meet(stock.code, stock.value, begin, size, factor, look, n_met))
+
+
+@jit
+def meet_mean(form: LabelCodes, stock: Stock, i: int, factor: float, look: Look, n_met: int) -> int:
+    """Add factor times the mean of block i's corners."""
+    for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
+        alpha = stock.weight[row]
         if alpha > 0.0:
-            n_met = meet(part, value, lists.at[k], lists.size[k], factor * alpha, look, n_met)
+            n_met = meet_row(form, stock, row, factor * alpha, look, n_met)
     return n_met
+
+
+@jit
+def meet_pair(form: LabelCodes, stock: Stock, to: int, away: int, look: Look) -> int:
+    """The difference of two stored corners, as a look of its own."""
+    if form.n_labels:
+        begin, size = stock.begin, stock.size[to]
+        return int(difference(form, stock.code, begin[to], begin[away], size, look))
+    look.number[0] += 1
+    return int(meet_row(form, stock, away, -1.0, look, meet_row(form, stock, to, 1.0, look, 0)))
 
 
 @jit

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.look import meet
 from blockwolfe.dual.stock import Stock
-from blockwolfe.dual.work import meet
 
 __all__ = ["add_up", "best_corners", "score_corners"]
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.look import Look, meet
 from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.base.records import flattened
 from blockwolfe.base.schema import Misfit, Reader, check_rows
@@ -31,7 +32,7 @@ from blockwolfe.dual.growth import (
 from blockwolfe.dual.line_search import Box
 from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
-from blockwolfe.dual.work import Look, make_work, meet, roomier_work
+from blockwolfe.dual.work import make_work
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import (
     State,
@@ -133,7 +134,6 @@ class DualPoint:
             else no_means(n_blocks),
             stock=make_stock(blocks, state) if keeps_corners else no_stock(n_blocks),
         )
-        self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
 
     # -- w ---------------------------------------------------------------------------------------
 
@@ -167,7 +167,6 @@ class DualPoint:
             means = roomier_means(means, part_size, keeps_mean, self.has_average)
         if self.keeps_corners:
             stock = roomier_stock(stock, self.code_size, max_bytes, n_entries)
-            self.work = roomier_work(self.work, self.blocks, stock.capacity)
         self.arrays = self.arrays._replace(means=means, stock=stock)
 
     def make_room_for_means(self, size: np.ndarray) -> None:
@@ -310,7 +309,6 @@ class DualPoint:
         # (at other weights an oracle need not find a maximum)
         fault = "point.w is outside of the bounds, or has scores that are not of its coefficients"
         check_rows(are_within_bounds(blocks, self.arrays.w), fault)
-        self.work = roomier_work(self.work, blocks, self.arrays.stock.capacity)
 
     def check_ell(self, is_tidy: bool) -> None:
         """Refuse an ell, from a file, that is not that of the stored corners."""

@@ -105,7 +105,7 @@ def _codes(
     if is_coded:
         length = np.diff(blocks.true_codes.start)
         check_rows(size[rows] == length[block], "stock.size is not that of an output")
-        most = np.full(len(blocks), blocks.n_codes)
+        most = np.full(len(blocks), blocks.form.n_labels)
     else:
         longest = np.maximum(blocks.parts_of, blocks.part_size)
         check_rows(size[rows] <= longest[block], "stock.size is more than a block has parts")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from blockwolfe.errors import InputError
+from blockwolfe.structures.label_codes import NOT_LABELS, LabelCodes
 
 __all__ = [
     "Codes",
@@ -203,10 +204,9 @@ class TaskBlocks:
     marginal_size: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     # Scratch of `oracles.marginals` for one thread: apart, since sums need more room than maxima.
     make_marginal_scratch: Callable[[], Any] | None = None
-    n_codes: int = 0  # where outputs are coded, entries of a code are below this
     truth: Corners  # the true outputs as parts
     true_codes: Codes  # and encoded
-    is_coded: bool = False  # else a code is the list of parts itself
+    form: LabelCodes = NOT_LABELS  # of codes that are labels
     is_identity: bool = False  # whether parts are the features themselves: theta is w
     is_unit: bool = False  # whether every value of every corner is one (parts may repeat)
     bounds_error: bool = False  # whether its oracle is approximate and returns a slack
@@ -221,10 +221,15 @@ class TaskBlocks:
     # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
     column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
+    @property
+    def is_coded(self) -> bool:
+        """Whether a code is the labels of an output; else it is the list of its parts itself."""
+        return self.form.n_labels > 0
+
     def __post_init__(self) -> None:
         if self.is_coded and not self.is_unit:  # (values belong to parts, and codes are not those)
             raise InputError(
-                "is_coded=True needs is_unit=True: outputs that are kept as codes have no values."
+                "form needs is_unit=True: outputs that are kept as labels have no values."
             )
 
 

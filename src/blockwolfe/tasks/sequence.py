@@ -15,6 +15,7 @@ from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
 from blockwolfe.structures.chain_marginals import make_room
+from blockwolfe.structures.label_codes import LabelCodes
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
 from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
@@ -194,10 +195,9 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             part_count=length * data.layout.n_labels + data.layout.n_transitions,
             marginal_size=_marginal_sizes(data.layout, length),
             make_marginal_scratch=functools.partial(_make_marginal_scratch, data),
-            n_codes=data.layout.n_labels,
             truth=truth,
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
-            is_coded=True,
+            form=LabelCodes(data.layout.n_labels, data.layout.orders),
             is_unit=True,
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it

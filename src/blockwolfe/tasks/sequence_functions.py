@@ -14,7 +14,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, Tokens
-from blockwolfe.structures import chain, chain_marginals, choice, higher_chain
+from blockwolfe.structures import chain, chain_marginals, choice, higher_chain, label_codes
 from blockwolfe.tasks.base import Features, Oracles
 from blockwolfe.tasks.identity_functions import list_parts
 from blockwolfe.tasks.projecting import ProjectScratch, project_scores
@@ -225,36 +225,9 @@ def _mean_cost(cost: Any, labels: Any, mean: Any, n_labels: int) -> float:
 
 @jit
 def unpack(data: SequenceData, i: int, code: Any, size: int, part: Any) -> int:
-    """Parts of a label sequence; a transition seen twice is listed twice."""
-    n_labels, found = data.layout.n_labels, size
-    for t in range(size):
-        part[t] = t * n_labels + code[t]
-    if data.layout.orders & 1:
-        for t in range(size - 1):
-            part[found] = (size + code[t]) * n_labels + code[t + 1]
-            found += 1
-    if data.layout.orders > 1:
-        found = _unpack_runs(n_labels, data.layout.orders, code, size, part, found)
-    return found
-
-
-@jit
-def _unpack_runs(n_labels: int, orders: int, code: Any, size: int, part: Any, found: int) -> int:
-    """The transitions of order 2 and higher."""
-    n_runs = n_labels * n_labels
-    begin = size * n_labels + (n_runs if orders & 1 else 0)
-    for order in range(2, higher_chain.highest(orders) + 1):
-        n_runs *= n_labels
-        if not (orders >> (order - 1)) & 1:
-            continue
-        for t in range(size - order):
-            run = 0
-            for u in range(t, t + order + 1):
-                run = run * n_labels + code[u]
-            part[found] = begin + run
-            found += 1
-        begin += n_runs
-    return found
+    """Parts of a label sequence."""
+    form = label_codes.LabelCodes(data.layout.n_labels, data.layout.orders)
+    return int(label_codes.unpack(form, code, 0, size, part))
 
 
 @jit

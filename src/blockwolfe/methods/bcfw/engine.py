@@ -94,8 +94,8 @@ class BlockEngine(DualEngine):
             is_exact_search=self.method.line_search == "exact" and blocks.has_exact_search,
             is_identity=blocks.is_identity,
             is_unit=blocks.is_unit,
-            is_coded=blocks.is_coded,
-            keeps_codes=point.is_coded,
+            form=blocks.form,
+            keeps_labels=point.is_coded,
             n_coefficients=blocks.kernel.size if blocks.kernel is not None else 0,
         )
 

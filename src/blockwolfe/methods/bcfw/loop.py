@@ -88,7 +88,7 @@ def _size_of_terms(
         for j in range(w.shape[0] - 2 * n, w.shape[0] - n):
             square += w[j] * w[j + n]
         return float(target.loss + np.sqrt(square) * column_norm * 2 * n_most)
-    total, code = target.loss, work.part if rule.is_coded else work.code
+    total, code = target.loss, work.part if rule.form.n_labels else work.code
     for e in range(target.n_parts):
         value = 1.0 if rule.is_unit else work.value[e]
         total += abs(value * block.theta[code[e]])
@@ -138,7 +138,7 @@ def visit_blocks(
         for turn in range(1 + rule.n_corrections):
             # (where the oracle need not be called, not every part is scored)
             is_scored = rule.source == FROM_ORACLE and turn == 0
-            block = look_at(rule, i, weight[i], is_scored, features, oracles, data, point, work)
+            block = look_at(rule, i, weight[i], is_scored, features, data, point, work)
             if turn == 0:
                 target, ranks = find_target(
                     rule, block, position, corner_size, notes.gap[i], features, oracles, data,

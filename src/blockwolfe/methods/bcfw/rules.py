@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
+from blockwolfe.structures.label_codes import LabelCodes
+
 __all__ = [
     "FOUND",
     "FROM_BATCH",
@@ -50,8 +52,8 @@ class Rule(NamedTuple):
     is_exact_search: bool
     is_identity: bool  # whether parts are the features themselves, so that their scores are w
     is_unit: bool  # whether every value of an oracle's corner is one
-    is_coded: bool  # whether the oracle's corners are codes to be unpacked into parts ...
-    keeps_codes: bool  # ... and are stored as such
+    form: LabelCodes  # of the oracle's corners, where they are labels ...
+    keeps_labels: bool  # ... and are stored as such
     n_coefficients: int  # of a kernel: the last entries of w are those, and as many scores
 
 
@@ -68,15 +70,14 @@ class Batch(NamedTuple):
 class Block(NamedTuple):
     """A block as a visit finds it.
 
-    `theta` are scores by part, `part` holds those of its stored corners (at `work.lists`),
-    `score` is <theta, mean> and `magnitude` the size of the terms it is made of. `best`, `top` and
+    `theta` are scores by part, `score` is <theta, mean> and `magnitude` the size of the terms it
+    is made of. `best`, `top` and
     `low` are the rows of its highest corner, its highest and its lowest active one.
     """
 
     i: int
     weight: float
     theta: np.ndarray
-    part: np.ndarray
     score: float
     magnitude: float
     best: int
@@ -102,7 +103,6 @@ def ranked(block: Any, ranks: Any) -> Any:
         block.i,
         block.weight,
         block.theta,
-        block.part,
         block.score,
         block.magnitude,
         ranks[0],

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.dual.directions import append_parts, meet_mean, move_mean, take_direction
+from blockwolfe.base.look import Look, meet
+from blockwolfe.dual.directions import (
+    append_parts,
+    meet_mean,
+    meet_pair,
+    meet_row,
+    move_mean,
+    take_direction,
+)
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.stock import Stock
-from blockwolfe.dual.work import Lists, Look, meet
 from blockwolfe.methods.bcfw.rules import Block, Rule
 from blockwolfe.rules.steps import LOCAL, Choices
 from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step, move_weights
+from blockwolfe.structures.label_codes import NOT_LABELS, LabelCodes
 
 __all__ = ["take_step"]
 
@@ -37,18 +44,16 @@ def _meet_own(rule: Rule, means: Means, i: int, look: Look) -> int:
 
 @jit
 def _meet_stored(
-    kind: int, stock: Stock, i: int, to: int, low: int, part: np.ndarray, lists: Lists, look: Look,
-    n_met: int,
-) -> int:  # fmt: skip
+    form: LabelCodes, kind: int, stock: Stock, i: int, to: int, low: int, look: Look, n_met: int
+) -> int:
     """Meet the stored corners of a direction: `to` and `low` are rows."""
-    first, value = stock.start[i], stock.value
     if kind != AWAY:
-        n_met = meet(part, value, lists.at[to - first], lists.size[to - first], 1.0, look, n_met)
+        n_met = meet_row(form, stock, to, 1.0, look, n_met)
     if kind != FORWARD:
-        n_met = meet(part, value, lists.at[low - first], lists.size[low - first], -1.0, look, n_met)
+        n_met = meet_row(form, stock, low, -1.0, look, n_met)
     if kind != PAIRWISE:
         sign = -1.0 if kind == FORWARD else 1.0
-        n_met = meet_mean(stock, i, part, lists, sign, look, n_met)
+        n_met = meet_mean(form, stock, i, sign, look, n_met)
     return n_met
 
 
@@ -56,11 +61,14 @@ def _meet_stored(
 def _lay(rule: Any, block: Any, kind: Any, row: Any, n_parts: Any, point: Any, work: Any) -> Any:
     """A direction into `work`; how many parts it changes."""
     i, stock, look = block.i, point.stock, work.look
+    form = rule.form if rule.keeps_labels else NOT_LABELS
+    if row >= 0 and kind == PAIRWISE and not rule.has_average:
+        return take_direction(look, meet_pair(form, stock, row, block.low, look), work.direction)
     n_met = _meet_own(rule, point.means, i, look)
     if row >= 0:
-        n_met = _meet_stored(kind, stock, i, row, block.low, block.part, work.lists, look, n_met)
+        n_met = _meet_stored(form, kind, stock, i, row, block.low, look, n_met)
     else:
-        part = work.part if rule.is_coded else work.code
+        part = work.part if rule.form.n_labels else work.code
         value = stock.value[:0] if rule.is_unit else work.value
         n_met = meet(part, value, 0, n_parts, 1.0, look, n_met)
     if rule.has_average or not rule.keeps_corners:

@@ -12,10 +12,10 @@ import numpy as np
 from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.base.look import Look
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.dual.work import Lists, Look
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
@@ -28,6 +28,7 @@ from blockwolfe.methods.bcfw.rules import (
     Rule,
     Target,
 )
+from blockwolfe.structures.label_codes import meet_parts, total, unpack
 
 __all__ = ["find_target", "has_room", "look_at"]
 
@@ -47,34 +48,18 @@ def has_room(rule: Rule, point: Point, i: int, part_size: int, code_size: int) -
 
 
 @jit
-def _point_at_codes(stock: Stock, i: int, lists: Lists) -> None:
-    """Where codes are parts, the lists are the codes."""
-    first = stock.start[i]
-    for k in range(stock.n_rows[i]):
-        lists.at[k], lists.size[k] = stock.begin[first + k], stock.size[first + k]
-
-
-@register_jitable(forceinline=True)
-def _lay_out(i: Any, oracles: Any, data: Any, stock: Any, lists: Any) -> None:
-    """The parts of the block's stored codes, end to end."""
-    first, at = stock.start[i], 0
-    for k in range(stock.n_rows[i]):
-        begin, size = stock.begin[first + k], stock.size[first + k]
-        code = stock.code[begin : begin + size]
-        n_parts = oracles.unpack(data, i, code, size, lists.part[at:])
-        lists.at[k], lists.size[k] = at, n_parts
-        at += n_parts
-
-
-@jit
-def _meet_lists(part: np.ndarray, lists: Lists, n_lists: int, look: Look) -> int:
-    """The parts of all lists, each once, into `look.met`; how many."""
+def _meet_stored(rule: Rule, stock: Stock, i: int, look: Look) -> int:
+    """The parts of the block's stored corners, each once, into `look.met`; how many."""
+    first, n_rows, code = stock.start[i], stock.n_rows[i], stock.code
+    if rule.keeps_labels:
+        begin = stock.begin[first : first + n_rows]
+        return int(meet_parts(rule.form, code, begin, n_rows, stock.size[first], look))
     look.number[0] += 1
     number, seen, met = look.number[0], look.seen, look.met
     n_met = 0
-    for k in range(n_lists):
-        for e in range(np.uint64(lists.at[k]), np.uint64(lists.at[k] + lists.size[k])):
-            p = np.uint64(part[e])
+    for row in range(first, first + n_rows):
+        for e in range(np.uint64(stock.begin[row]), np.uint64(stock.begin[row] + stock.size[row])):
+            p = np.uint64(code[e])
             if seen[p] != number:
                 seen[p], met[n_met] = number, p
                 n_met += 1
@@ -98,16 +83,19 @@ def _score_list(
 
 @jit
 def _rank(
-    stock: Stock, i: int, part: np.ndarray, lists: Lists, theta: np.ndarray
+    rule: Rule, stock: Stock, i: int, theta: np.ndarray
 ) -> tuple[float, float, int, int, int]:
     """Heights of block i's corners: <theta, mean>, its terms, and the rows that `Block` names."""
-    height, weight, loss, value = stock.height, stock.weight, stock.loss, stock.value
-    first, at, size = stock.start[i], lists.at, lists.size
+    height, weight, loss = stock.height, stock.weight, stock.loss
+    code, value, begin, size = stock.code, stock.value, stock.begin, stock.size
+    first = stock.start[i]
     best, top, low = first, -1, -1
     mean, magnitude = 0.0, 0.0
-    for k in range(stock.n_rows[i]):
-        row = first + k
-        score = _score_list(part, value, at[k], size[k], theta)
+    for row in range(first, first + stock.n_rows[i]):
+        if rule.keeps_labels:
+            score = total(rule.form, code, begin[row], size[row], theta)
+        else:
+            score = _score_list(code, value, begin[row], size[row], theta)
         height[row] = loss[row] + score
         if height[row] > height[best]:
             best = row
@@ -143,31 +131,25 @@ def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
 
 @register_jitable(forceinline=True)
 def look_at(
-    rule: Any, i: Any, weight: Any, is_scored: Any, features: Any, oracles: Any, data: Any,
-    point: Any, work: Any,
-) -> Any:  # fmt: skip
+    rule: Any, i: Any, weight: Any, is_scored: Any, features: Any, data: Any, point: Any, work: Any
+) -> Any:
     """Scores at w, of every part if `is_scored` and else of those in use, and what they say."""
-    stock, means, w, lists = point.stock, point.means, point.w, work.lists
+    stock, means, w = point.stock, point.means, point.w
     theta = w if rule.is_identity else work.theta
-    part = lists.part if rule.keeps_codes else stock.code
-    if rule.keeps_codes:
-        _lay_out(i, oracles, data, stock, lists)
-    elif rule.keeps_corners:
-        _point_at_codes(stock, i, lists)
     if is_scored and not rule.is_identity:
         features.score(data, i, w, 1.0, theta)
     elif rule.keeps_corners and not rule.is_identity:
-        n_met = _meet_lists(part, lists, stock.n_rows[i], work.look)
+        n_met = _meet_stored(rule, stock, i, work.look)
         features.peek(data, i, w, work.look.met, n_met, theta)
     elif not rule.is_identity:
         begin, length = means.start[i], means.length[i]
         features.peek(data, i, w, means.part[begin : begin + length], length, theta)
     best, top, low = -1, -1, -1
     if rule.keeps_corners:
-        score, magnitude, best, top, low = _rank(stock, i, part, lists, theta)
+        score, magnitude, best, top, low = _rank(rule, stock, i, theta)
     else:
         score, magnitude = _score_mean(means, i, theta)
-    return Block(i, weight, theta, part, score, magnitude, best, top, low)
+    return Block(i, weight, theta, score, magnitude, best, top, low)
 
 
 # -- the corner to move to ------------------------------------------------------------------------
@@ -196,7 +178,7 @@ def _copy_from_batch(
 
 
 @jit
-def _make_way(stock: Stock, i: int, max_corners: int, lists: Lists) -> int:
+def _make_way(stock: Stock, i: int, max_corners: int) -> int:
     """At the cap the lowest idle corner goes, and the last row takes its place.
 
     Returns the row that was given up, -1 where none had to be, -2 where all corners are active.
@@ -206,49 +188,30 @@ def _make_way(stock: Stock, i: int, max_corners: int, lists: Lists) -> int:
     row = least_useful(stock, i)
     if row < 0:
         return -2
-    k, last = row - stock.start[i], stock.n_rows[i] - 1
-    lists.at[k], lists.size[k] = lists.at[last], lists.size[last]
     remove_corner(stock, i, row)
     return row
 
 
 @jit
-def _append_list(lists: Lists, k: int, part: np.ndarray, n_parts: int) -> None:
-    """The parts of the block's k-th corner, which is new, after those of the others."""
-    at = 0
-    for j in range(k):  # (not that of k - 1 alone: rows may have changed places)
-        at = max(at, lists.at[j] + lists.size[j])
-    for e in range(n_parts):
-        lists.part[at + e] = part[e]
-    lists.at[k], lists.size[k] = at, n_parts
-
-
-@jit
 def _keep(
-    rule: Rule, block: Block, stock: Stock, corner: Any, loss: float, lists: Lists, listed: Any
+    rule: Rule, block: Block, stock: Stock, corner: Any, loss: float
 ) -> tuple[int, int, int, int]:
     """The row of the oracle's corner, old or new (-1: no room), and the ranked rows as they are.
 
-    `corner` is (code, value, size) as it is stored, `listed` is (parts, how many).
+    `corner` is (code, value, size) as it is stored.
     """
-    i, (code, value, size), (part, n_parts) = block.i, corner, listed
+    i, (code, value, size) = block.i, corner
     best, top, low = block.best, block.top, block.low
     row = find_corner(stock, i, code, value, size, loss)
     if row >= 0:
         return row, best, top, low
-    moved, last = _make_way(stock, i, rule.max_corners, lists), stock.start[i] + stock.n_rows[i]
+    moved, last = _make_way(stock, i, rule.max_corners), stock.start[i] + stock.n_rows[i]
     if moved == -2:
         return -1, best, top, low
     if moved >= 0:  # (the last row has taken its place)
         best, top = moved if best == last else best, moved if top == last else top
         low = moved if low == last else low
-    row = insert_corner(stock, i, code, value, size, loss)
-    k = row - stock.start[i]
-    if rule.keeps_codes:
-        _append_list(lists, k, part, n_parts)
-    else:
-        lists.at[k], lists.size[k] = stock.begin[row], size
-    return row, best, top, low
+    return insert_corner(stock, i, code, value, size, loss), best, top, low
 
 
 @jit
@@ -274,16 +237,16 @@ def _ask(
 
 @register_jitable(forceinline=True)
 def _take_apart(
-    rule: Any, block: Any, size: Any, features: Any, oracles: Any, data: Any, w: Any, work: Any
+    rule: Any, block: Any, size: Any, features: Any, data: Any, w: Any, work: Any
 ) -> Any:
     """How many parts the corner in `work` has; they are scored, too, where they were not."""
-    n_parts = size
-    if rule.is_coded:
-        n_parts = oracles.unpack(data, block.i, work.code, size, work.part)
-    if rule.is_coded and rule.keeps_corners and not rule.keeps_codes:
+    n_parts, is_coded = size, rule.form.n_labels > 0
+    if is_coded:
+        n_parts = unpack(rule.form, work.code, 0, size, work.part)
+    if is_coded and rule.keeps_corners and not rule.keeps_labels:
         _fill_ones(work.value, n_parts)
     if rule.source == FROM_BATCH and not rule.is_identity:
-        part = work.part if rule.is_coded else work.code
+        part = work.part if is_coded else work.code
         features.peek(data, block.i, w, part, n_parts, block.theta)
     return n_parts
 
@@ -305,16 +268,14 @@ def find_target(
         )
         outcome, height = LACKS_ROOM if size > room else FOUND, 0.0
         if outcome == FOUND:
-            n_parts = _take_apart(rule, block, size, features, oracles, data, point.w, work)
-            part = work.part if rule.is_coded else work.code
+            n_parts = _take_apart(rule, block, size, features, data, point.w, work)
+            part = work.part if rule.form.n_labels else work.code
             value = stock.value[:0] if rule.is_unit else work.value
             height = loss + _score_list(part, value, 0, n_parts, block.theta)
             if rule.keeps_corners:
-                code = work.code if rule.keeps_codes else part
-                corner = (code, work.value, size if rule.keeps_codes else n_parts)
-                row, best, top, low = _keep(
-                    rule, block, stock, corner, loss, work.lists, (part, n_parts)
-                )
+                code = work.code if rule.keeps_labels else part
+                corner = (code, work.value, size if rule.keeps_labels else n_parts)
+                row, best, top, low = _keep(rule, block, stock, corner, loss)
                 ranks = (best, top, low)
                 outcome = FOUND if row >= 0 else IS_FULL
                 if row >= 0:

@@ -1,0 +1,224 @@
+"""Label sequences as codes of outputs, and what is read from codes without listing their parts.
+
+The code of a sequence is its labels. Its parts are numbered as in `features.emissions`: "position
+t has label k" is t * K + k, and after those of all positions come the tables of transitions, of
+each order that there is. Here codes lie in one array, and one is given by where it begins.
+
+Unsigned indices need no test for < 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blockwolfe.base.compiled import jit
+from blockwolfe.base.look import Look, meet_one
+from blockwolfe.structures.higher_chain import highest
+
+__all__ = ["NOT_LABELS", "LabelCodes", "difference", "meet_code", "meet_parts", "total", "unpack"]
+
+
+class LabelCodes(NamedTuple):
+    """How labels make parts; no labels at all where a code is the list of parts itself."""
+
+    n_labels: int
+    orders: int  # bit j - 1 says whether transitions of order j have a table
+
+
+NOT_LABELS = LabelCodes(0, 0)
+
+
+@jit(inline="always")
+def _part(t: Any, label: Any, n_labels: int) -> Any:
+    return np.uint64(t) * np.uint64(n_labels) + np.uint64(label)
+
+
+@jit
+def _run(code: Any, at: int, order: int, n_labels: int) -> int:
+    """The number of the run of order + 1 labels that begins there."""
+    run = 0
+    for u in range(at, at + order + 1):
+        run = run * n_labels + code[u]
+    return run
+
+
+@jit
+def unpack(form: LabelCodes, code: Any, at: int, size: int, part: Any) -> int:
+    """Parts of a label sequence; a transition seen twice is listed twice."""
+    n_labels, found = form.n_labels, size
+    for t in range(size):
+        part[t] = t * n_labels + code[at + t]
+    if form.orders & 1:
+        for t in range(size - 1):
+            part[found] = (size + code[at + t]) * n_labels + code[at + t + 1]
+            found += 1
+    if form.orders > 1:
+        begin = _first_run(form, size)
+        for order in range(2, highest(form.orders) + 1):
+            if (form.orders >> (order - 1)) & 1:
+                for t in range(size - order):
+                    part[found] = begin + _run(code, at + t, order, n_labels)
+                    found += 1
+                begin += n_labels ** (order + 1)
+    return found
+
+
+@jit
+def _first_run(form: LabelCodes, size: int) -> int:
+    """The number of the first part of order 2 or higher."""
+    n_labels = form.n_labels
+    return size * n_labels + (n_labels * n_labels if form.orders & 1 else 0)
+
+
+@jit
+def total(form: LabelCodes, code: Any, at: int, size: int, theta: Any) -> float:
+    """<theta, z> of a label sequence."""
+    n_labels, sum_of_labels, sum_of_runs = form.n_labels, 0.0, 0.0
+    first, last = np.uint64(at), np.uint64(at + size)
+    base = np.uint64(0)
+    if form.orders & 1:
+        before, pairs = np.uint64(code[first]), np.uint64(size)
+        sum_of_labels = theta[before]
+        for e in range(first + np.uint64(1), last):
+            base += np.uint64(n_labels)
+            label = np.uint64(code[e])
+            sum_of_labels += theta[base + label]
+            sum_of_runs += theta[(pairs + before) * np.uint64(n_labels) + label]
+            before = label
+    else:
+        for e in range(first, last):
+            sum_of_labels += theta[base + np.uint64(code[e])]
+            base += np.uint64(n_labels)
+    if form.orders > 1:
+        begin = _first_run(form, size)
+        for order in range(2, highest(form.orders) + 1):
+            if (form.orders >> (order - 1)) & 1:
+                for t in range(size - order):
+                    sum_of_runs += theta[begin + _run(code, at + t, order, n_labels)]
+                begin += n_labels ** (order + 1)
+    return sum_of_labels + sum_of_runs
+
+
+@jit
+def meet_parts(form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int, look: Look) -> int:
+    """The parts of some codes of one length, each once, into `look.met`; how many.
+
+    Those of one position follow each other: they are scored together.
+    """
+    look.number[0] += 1
+    number, seen, met = look.number[0], look.seen, look.met
+    n_labels, n_met = np.uint64(form.n_labels), 0
+    base = np.uint64(0)
+    for t in range(np.uint64(size)):
+        for r in range(n_codes):
+            p = base + np.uint64(code[np.uint64(begin[r]) + t])
+            if seen[p] != number:
+                seen[p], met[n_met] = number, p
+                n_met += 1
+        base += n_labels
+    if form.orders & 1:
+        for r in range(n_codes):
+            at = np.uint64(begin[r])
+            before = np.uint64(code[at])
+            for e in range(at + np.uint64(1), at + np.uint64(size)):
+                label = np.uint64(code[e])
+                p = base + before * n_labels + label
+                if seen[p] != number:
+                    seen[p], met[n_met] = number, p
+                    n_met += 1
+                before = label
+    if form.orders > 1:
+        n_met = _meet_runs(form, code, begin, n_codes, size, look, n_met)
+    return n_met
+
+
+@jit
+def _meet_runs(
+    form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int, look: Look, n_met: int
+) -> int:
+    """Transitions of order 2 and higher."""
+    base = _first_run(form, size)
+    for order in range(2, highest(form.orders) + 1):
+        if (form.orders >> (order - 1)) & 1:
+            for r in range(n_codes):
+                for t in range(size - order):
+                    p = base + _run(code, begin[r] + t, order, form.n_labels)
+                    n_met = meet_one(p, 0.0, look, n_met)
+            base += form.n_labels ** (order + 1)
+    return n_met
+
+
+@jit
+def meet_code(
+    form: LabelCodes, code: Any, at: int, size: int, factor: float, look: Look, n_met: int
+) -> int:
+    """Add factor times a label sequence to the sums of this look; how many parts it has met."""
+    n_labels = form.n_labels
+    for t in range(size):
+        n_met = meet_one(t * n_labels + code[at + t], factor, look, n_met)
+    if form.orders & 1:
+        for t in range(size - 1):
+            pair = (size + code[at + t]) * n_labels + code[at + t + 1]
+            n_met = meet_one(pair, factor, look, n_met)
+    if form.orders > 1:
+        base = _first_run(form, size)
+        for order in range(2, highest(form.orders) + 1):
+            if (form.orders >> (order - 1)) & 1:
+                for t in range(size - order):
+                    part = base + _run(code, at + t, order, n_labels)
+                    n_met = meet_one(part, factor, look, n_met)
+                base += n_labels ** (order + 1)
+    return n_met
+
+
+@jit
+def difference(form: LabelCodes, code: Any, to: int, away: int, size: int, look: Look) -> int:
+    """z(to) - z(away) of two codes, met part by part where they differ; how many parts.
+
+    Sums of transitions that both have, at other positions, may be zero.
+    """
+    look.number[0] += 1
+    n_labels, n_met = np.uint64(form.n_labels), 0
+    base, plus, minus = np.uint64(0), np.uint64(to), np.uint64(away)
+    number, seen, met, sums = look.number[0], look.seen, look.met, look.sum
+    for t in range(np.uint64(size)):
+        a, b = code[plus + t], code[minus + t]
+        if a != b:
+            p, q = base + np.uint64(a), base + np.uint64(b)
+            seen[p], sums[p], met[n_met] = number, 1.0, p
+            seen[q], sums[q], met[n_met + 1] = number, -1.0, q
+            n_met += 2
+        base += n_labels
+    if form.orders & 1:
+        one = np.uint64(1)
+        for t in range(one, np.uint64(size)):
+            a, b = code[plus + t], code[minus + t]
+            before_a, before_b = code[plus + t - one], code[minus + t - one]
+            if a != b or before_a != before_b:
+                p = base + np.uint64(before_a) * n_labels + np.uint64(a)
+                q = base + np.uint64(before_b) * n_labels + np.uint64(b)
+                n_met = meet_one(p, 1.0, look, n_met)
+                n_met = meet_one(q, -1.0, look, n_met)
+    if form.orders > 1:
+        n_met = _differ_in_runs(form, code, to, away, size, look, n_met)
+    return n_met
+
+
+@jit
+def _differ_in_runs(
+    form: LabelCodes, code: Any, to: int, away: int, size: int, look: Look, n_met: int
+) -> int:
+    """Transitions of order 2 and higher."""
+    base = _first_run(form, size)
+    for order in range(2, highest(form.orders) + 1):
+        if (form.orders >> (order - 1)) & 1:
+            for t in range(size - order):
+                plus = _run(code, to + t, order, form.n_labels)
+                minus = _run(code, away + t, order, form.n_labels)
+                if plus != minus:
+                    n_met = meet_one(base + plus, 1.0, look, n_met)
+                    n_met = meet_one(base + minus, -1.0, look, n_met)
+            base += form.n_labels ** (order + 1)
+    return n_met
