@@ -106,11 +106,17 @@ class Tokens(NamedTuple):
 
     indptr: np.ndarray
     indices: np.ndarray
-    values: np.ndarray
+    values: np.ndarray  # no entries where all are one
     offset: np.ndarray
 
 
 @jit(inline="always")  # as for `max_plus`
+def _valued(value: Any, e: Any, scale: float) -> float:
+    """The value of an entry, times `scale`; no values at all mean ones."""
+    return scale * value[e] if value.shape[0] else scale
+
+
+@jit(inline="always")
 def add_rows(
     w: Any, index: Any, value: Any, span: Any, scale: float, scores: Any, n_labels: int
 ) -> None:
@@ -120,8 +126,8 @@ def add_rows(
     """
     e, end = span
     while e + 4 <= end:
-        x0, x1 = scale * value[e], scale * value[e + 1]
-        x2, x3 = scale * value[e + 2], scale * value[e + 3]
+        x0, x1 = _valued(value, e, scale), _valued(value, e + 1, scale)
+        x2, x3 = _valued(value, e + 2, scale), _valued(value, e + 3, scale)
         b0, b1 = np.int64(index[e]) * n_labels, np.int64(index[e + 1]) * n_labels
         b2, b3 = np.int64(index[e + 2]) * n_labels, np.int64(index[e + 3]) * n_labels
         r0, r1 = w[b0 : b0 + n_labels], w[b1 : b1 + n_labels]
@@ -130,7 +136,7 @@ def add_rows(
             scores[k] = scores[k] + x0 * r0[k] + x1 * r1[k] + x2 * r2[k] + x3 * r3[k]
         e += 4
     while e < end:
-        x, base = scale * value[e], np.int64(index[e]) * n_labels
+        x, base = _valued(value, e, scale), np.int64(index[e]) * n_labels
         row = w[base : base + n_labels]
         for k in range(n_labels):
             scores[k] += x * row[k]
@@ -171,45 +177,85 @@ def score_label(
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     e, stride = np.uint64(begin), np.uint64(n_labels)
     last, at = np.uint64(end), np.uint64(label)
-    one, four = np.uint64(1), np.uint64(4)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     while e + four <= last:
-        a += value[e] * w[np.uint64(index[e]) * stride + at]
-        b += value[e + np.uint64(1)] * w[np.uint64(index[e + np.uint64(1)]) * stride + at]
-        c += value[e + np.uint64(2)] * w[np.uint64(index[e + np.uint64(2)]) * stride + at]
-        d += value[e + np.uint64(3)] * w[np.uint64(index[e + np.uint64(3)]) * stride + at]
+        a += _valued(value, e, 1.0) * w[np.uint64(index[e]) * stride + at]
+        b += _valued(value, e + one, 1.0) * w[np.uint64(index[e + one]) * stride + at]
+        c += _valued(value, e + two, 1.0) * w[np.uint64(index[e + two]) * stride + at]
+        d += _valued(value, e + three, 1.0) * w[np.uint64(index[e + three]) * stride + at]
         e += four
     while e < last:
-        a += value[e] * w[np.uint64(index[e]) * stride + at]
+        a += _valued(value, e, 1.0) * w[np.uint64(index[e]) * stride + at]
         e += one
     return (a + b) + (c + d)
+
+
+@jit(inline="always")
+def _score_two(
+    w: Any, index: Any, value: Any, begin: int, end: int, labels: tuple[Any, Any], n_labels: int
+) -> tuple[float, float]:
+    """The same of two labels, whose entries are read once."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    e, stride = np.uint64(begin), np.uint64(n_labels)
+    last, one, two = np.uint64(end), np.uint64(1), np.uint64(2)
+    first, second = np.uint64(labels[0]), np.uint64(labels[1])
+    while e + two <= last:
+        x, base = _valued(value, e, 1.0), np.uint64(index[e]) * stride
+        a += x * w[base + first]
+        b += x * w[base + second]
+        x, base = _valued(value, e + one, 1.0), np.uint64(index[e + one]) * stride
+        c += x * w[base + first]
+        d += x * w[base + second]
+        e += two
+    if e < last:
+        x, base = _valued(value, e, 1.0), np.uint64(index[e]) * stride
+        a += x * w[base + first]
+        b += x * w[base + second]
+    return a + c, b + d
+
+
+@jit(inline="always")
+def _constant(w: Any, layout: Layout, t: int, n_positions: int, label: int) -> float:
+    """Bias, first and last of a label at position t."""
+    total = w[layout.bias + label] if layout.bias >= 0 else 0.0
+    if layout.first >= 0 and t == 0:
+        total += w[layout.first + label]
+    if layout.last >= 0 and t == n_positions - 1:
+        total += w[layout.last + label]
+    return total
 
 
 @jit(fastmath={"contract"})
 def score_parts(
     tokens: Tokens, layout: Layout, i: int, w: Any, part: Any, size: int, theta: Any
 ) -> None:
-    """theta[p] = <w, F[:, p]> of the listed parts; arrays are taken out as in `add_parts`."""
+    """theta[p] = <w, F[:, p]> of the listed parts; arrays are taken out as in `add_parts`.
+
+    Labels of one position that follow each other are scored by twos.
+    """
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
-    bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
-    begin = tokens.offset[i]
+    n_labels, begin = layout.n_labels, tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
     n_unary = n_positions * n_labels
-    for s in range(size):
+    s = 0
+    while s < size:
         p = np.int64(part[s])
+        s += 1
         if p >= n_unary:
             theta[p] = w[layout.transition - n_unary + p]
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
-        label = p - t * n_labels
-        row = begin + t
-        total = score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
-        if bias >= 0:
-            total += w[bias + label]
-        if first >= 0 and t == 0:
-            total += w[first + label]
-        if last >= 0 and t == n_positions - 1:
-            total += w[last + label]
-        theta[p] = total
+        label, row = p - t * n_labels, begin + t
+        other = np.int64(part[s]) - t * n_labels if s < size else -1
+        if 0 <= other < n_labels:
+            s += 1
+            one, two = _score_two(
+                w, indices, values, indptr[row], indptr[row + 1], (label, other), n_labels
+            )
+            theta[p - label + other] = two + _constant(w, layout, t, n_positions, other)
+        else:
+            one = score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
+        theta[p] = one + _constant(w, layout, t, n_positions, label)
 
 
 @jit
@@ -242,7 +288,7 @@ def add_parts(
         label = p - t * n_labels
         for e in range(np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])):
             at = np.uint64(indices[e]) * np.uint64(n_labels) + np.uint64(label)
-            out[at] += change * values[e]
+            out[at] += _valued(values, e, change)
         if bias >= 0:
             out[bias + label] += change
         if first >= 0 and t == 0:
@@ -297,11 +343,11 @@ def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) ->
     at = 0
     for row in range(begin, end):
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            dense[tokens.indices[entry]] = tokens.values[entry]
+            dense[tokens.indices[entry]] = _valued(tokens.values, entry, 1.0)
         for other in range(begin, row + 1):
             inner = 1.0 if layout.bias >= 0 else 0.0
             for entry in range(tokens.indptr[other], tokens.indptr[other + 1]):
-                inner += tokens.values[entry] * dense[tokens.indices[entry]]
+                inner += _valued(tokens.values, entry, dense[tokens.indices[entry]])
             gram[at] = inner
             at += 1
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
@@ -340,7 +386,7 @@ def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
         for row in range(rows.offset[i], rows.offset[i + 1]):
             square = constant
             for entry in range(rows.indptr[row], rows.indptr[row + 1]):
-                square += rows.values[entry] * rows.values[entry]
+                square += _valued(rows.values, entry, 1.0) ** 2
             largest = max(largest, square)
         out[i] = np.sqrt(largest)
 

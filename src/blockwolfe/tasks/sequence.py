@@ -221,6 +221,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         else:
             codes = self._codes(Y, tokens, allowed)
             gram, gram_start = gram_matrices(tokens, self.layout_)
+        if (tokens.values == 1.0).all():  # (indicators: entries to read are a third as long)
+            tokens = tokens._replace(values=np.zeros(0))
         return SequenceData(
             tokens=tokens,
             layout=self.layout_,
@@ -346,7 +348,7 @@ def _n_steps(data: SequenceData) -> float:
     """Of a mean oracle call: a product per feature and label, a sum per run of labels."""
     n_labels, n_positions = data.layout.n_labels, len(data.labels)
     n_runs = n_positions * n_labels**data.layout.order
-    return n_labels * (len(data.tokens.values) + n_runs) / (len(data.tokens.offset) - 1)
+    return n_labels * (len(data.tokens.indices) + n_runs) / (len(data.tokens.offset) - 1)
 
 
 def _check_room(layout: Layout, tokens: Tokens) -> None:
