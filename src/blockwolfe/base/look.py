@@ -20,7 +20,7 @@ class Look(NamedTuple):
 
     number: np.ndarray  # (1,): of the present look
     seen: np.ndarray  # by part: number of the look that met it last
-    met: np.ndarray  # parts in the order met
+    met: np.ndarray  # parts in the order met, and room for one more
     sum: np.ndarray  # by part: what `meet` has added up, valid where seen at this look
 
 
@@ -32,7 +32,7 @@ def make_look(n_parts: int) -> Look:
     2
     """
     number, seen = np.ones(1, dtype=np.int64), np.zeros(n_parts, dtype=np.int64)
-    return Look(number, seen, np.zeros(n_parts, dtype=np.int32), np.zeros(n_parts))
+    return Look(number, seen, np.zeros(n_parts + 1, dtype=np.int32), np.zeros(n_parts))
 
 
 @jit

@@ -114,9 +114,9 @@ def meet_parts(form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int,
     for t in range(np.uint64(size)):
         for r in range(n_codes):
             p = base + np.uint64(code[np.uint64(begin[r]) + t])
-            if seen[p] != number:
-                seen[p], met[n_met] = number, p
-                n_met += 1
+            met[n_met] = p  # (written in any case: a branch would be guessed wrong too often)
+            n_met += seen[p] != number
+            seen[p] = number
         base += n_labels
     if form.orders & 1:
         for r in range(n_codes):
@@ -125,9 +125,9 @@ def meet_parts(form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int,
             for e in range(at + np.uint64(1), at + np.uint64(size)):
                 label = np.uint64(code[e])
                 p = base + before * n_labels + label
-                if seen[p] != number:
-                    seen[p], met[n_met] = number, p
-                    n_met += 1
+                met[n_met] = p
+                n_met += seen[p] != number
+                seen[p] = number
                 before = label
     if form.orders > 1:
         n_met = _meet_runs(form, code, begin, n_codes, size, look, n_met)

@@ -26,6 +26,7 @@ from blockwolfe.tasks.measuring import label_share
 from blockwolfe.tasks.reading.inputs import checked_w
 from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
 from blockwolfe.tasks.sequence_functions import (
+    Few,
     MarginalScratch,
     SequenceData,
     SequenceScratch,
@@ -375,6 +376,7 @@ def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
         path=np.zeros(longest, dtype=np.int64),
         grid=np.zeros(shape),
         buffer=np.zeros(layout.size if needs_buffer else 0),
+        few=Few.make(),
         kept=np.zeros((0, 2, 0), dtype=np.int64),
     )
 

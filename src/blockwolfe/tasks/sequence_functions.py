@@ -36,6 +36,20 @@ class SequenceData(NamedTuple):
     gram_start: np.ndarray  # -1: too long for a Gram matrix
 
 
+class Few(NamedTuple):
+    """The first parts of a direction: position, label and change of each."""
+
+    position: np.ndarray
+    label: np.ndarray
+    change: np.ndarray
+
+    @classmethod
+    def make(cls) -> Few:
+        """Room for as many as are measured pair by pair."""
+        numbers = np.zeros((2, FEW_PARTS), dtype=np.int64)
+        return cls(numbers[0], numbers[1], np.zeros(FEW_PARTS))
+
+
 class SequenceScratch(NamedTuple):
     """What one thread needs."""
 
@@ -44,6 +58,7 @@ class SequenceScratch(NamedTuple):
     path: np.ndarray  # (longest,): the label sequence found
     grid: np.ndarray  # (longest, K): a direction laid out by position; zero at rest
     buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
+    few: Few
     kept: np.ndarray  # (longest + 1, 2, width) of a beam search; no entries where there is none
 
 
@@ -249,7 +264,7 @@ def sqnorm(
         return _drain(data.tokens, data.layout, i, scratch.buffer)
     if size <= FEW_PARTS:
         return _sparse_gram_form(
-            data.gram, data.gram_start[i], part, delta, size, n_unary, n_labels
+            data.gram, data.gram_start[i], part, delta, size, n_unary, n_labels, scratch.few
         )
     grid = scratch.grid.reshape(scratch.grid.size)
     total = 0.0
@@ -267,24 +282,24 @@ def sqnorm(
 
 @jit
 def _sparse_gram_form(
-    gram: Any, begin: int, part: Any, delta: Any, size: int, n_unary: int, n_labels: int
+    gram: Any, begin: int, part: Any, delta: Any, size: int, n_unary: int, n_labels: int, few: Few
 ) -> float:
     """The same for a direction of few parts, pair by pair."""
-    total = 0.0
+    position, label, change = few
+    total, n = 0.0, 0
     for s in range(size):
-        total += delta[s] * delta[s] if part[s] >= n_unary else 0.0
-        t = part[s] // n_labels
-        for r in range(s + 1):
-            u = part[r] // n_labels
-            # (part numbers of equal labels differ by a multiple of n_labels)
-            if (
-                part[s] < n_unary
-                and part[r] < n_unary
-                and (part[s] - part[r]) == (t - u) * n_labels
-            ):
-                low, high = min(t, u), max(t, u)
-                term = gram[begin + high * (high + 1) // 2 + low] * delta[s] * delta[r]
-                total += term if r == s else 2.0 * term
+        if part[s] >= n_unary:
+            total += delta[s] * delta[s]
+            continue
+        t = np.int64(np.uint32(part[s]) // np.uint32(n_labels))
+        k, row, own = part[s] - t * n_labels, begin + t * (t + 1) // 2, 0.0
+        for r in range(n):
+            u = position[r]
+            at = row + u if u <= t else begin + u * (u + 1) // 2 + t
+            own += gram[at] * change[r] if label[r] == k else 0.0
+        total += delta[s] * (2.0 * own + gram[row + t] * delta[s])
+        position[n], label[n], change[n] = t, k, delta[s]
+        n += 1
     return total
 
 
