@@ -11,7 +11,6 @@ from blockwolfe.dual.directions import append_parts
 from blockwolfe.dual.growth import Means, no_means
 from blockwolfe.dual.line_search import Box, bounded_step, free_step
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
-from blockwolfe.dual.work import Lists
 from blockwolfe.methods.bcfw import targets
 from blockwolfe.rules.weights import AWAY, FORWARD, PAIRWISE, longest_step, move_weights
 from dense import enumerated_data
@@ -212,11 +211,10 @@ def test_rows_that_a_visit_has_ranked_are_renumbered_when_one_is_evicted(name):
         insert_corner(stock, 0, np.array([k], dtype=np.int32), np.zeros(0), 1, 0.1 * k)
     stock.height[:4], stock.weight[:4] = height[name], [0.0, 0.3, 0.3, 0.4]
     ranks = {"best": 3, "top": 3, "low": 2} if name != "low" else {"best": 2, "top": 2, "low": 3}
-    rule = SimpleNamespace(max_corners=4, keeps_codes=False)
-    lists = Lists(np.zeros(0, dtype=np.int32), np.arange(6), np.ones(6, dtype=np.int64))
+    rule = SimpleNamespace(max_corners=4)
     new = np.array([7], dtype=np.int32)
     row, best, top, low = targets._keep.py_func(
-        rule, SimpleNamespace(i=0, **ranks), stock, (new, np.zeros(0), 1), 0.7, lists, (new, 1)
+        rule, SimpleNamespace(i=0, **ranks), stock, (new, np.zeros(0), 1), 0.7
     )
     wanted = {key: 0 if at == 3 else at for key, at in ranks.items()}
     assert {"best": best, "top": top, "low": low} == wanted

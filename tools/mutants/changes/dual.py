@@ -6,7 +6,7 @@ from tools.mutants.mutant import Mutant
 
 DIRECTIONS, SEARCH, STOCK = "dual/directions.py", "dual/line_search.py", "dual/stock.py"
 WEIGHTS = "rules/weights.py"
-POINT, WORK, GROWTH = "dual/point.py", "dual/work.py", "dual/growth.py"
+POINT, LOOK, GROWTH = "dual/point.py", "base/look.py", "dual/growth.py"
 SHRINK, WALKING = "dual/shrink.py", "dual/walking.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
@@ -72,8 +72,8 @@ MUTANTS = [
     ),
     Mutant(
         DIRECTIONS,
-        "n_met = meet(part, value, lists.at[k], lists.size[k], factor * alpha, look, n_met)",
-        "n_met = meet(part, value, lists.at[k], lists.size[k], factor, look, n_met)",
+        "n_met = meet_row(form, stock, row, factor * alpha, look, n_met)",
+        "n_met = meet_row(form, stock, row, factor, look, n_met)",
         "a direction that is not that of the mean",
         DENSE,
     ),
@@ -274,7 +274,7 @@ MUTANTS = [
         f"{UNIT} {DENSE}",
     ),
     Mutant(
-        WORK,
+        LOOK,
         "if seen[p] == number:",
         "if seen[p] != 0:",
         "sums of an earlier look are added to those of this one",

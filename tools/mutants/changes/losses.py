@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.mutants.mutant import Mutant
 
+LABEL_CODES = "structures/label_codes.py"
 LOSSES, SEQUENCE, PYTHON = (
     "tasks/losses.py",
     "tasks/sequence_functions.py",
@@ -72,16 +73,30 @@ MUTANTS = [
         DENSE,
     ),
     Mutant(
-        SEQUENCE,
-        "part[found] = (size + code[t]) * n_labels + code[t + 1]",
-        "part[found] = (size + code[t + 1]) * n_labels + code[t]",
+        LABEL_CODES,
+        "part[found] = (size + code[at + t]) * n_labels + code[at + t + 1]",
+        "part[found] = (size + code[at + t + 1]) * n_labels + code[at + t]",
         "transitions that are counted backwards",
-        DENSE,
+        "tests/structures/test_label_codes.py",
     ),
     Mutant(
-        SEQUENCE,
+        LABEL_CODES,
+        "sums[q], met[n_met + 1] = number, -1.0, q",
+        "sums[q], met[n_met + 1] = number, 1.0, q",
+        "a pairwise step that leaves no label",
+        "tests/structures/test_label_codes.py",
+    ),
+    Mutant(
+        LABEL_CODES,
+        "n_met += seen[p] != number\n            seen[p] = number\n        base",
+        "n_met += 1\n            seen[p] = number\n        base",
+        "labels of stored sequences that are met twice",
+        "tests/structures/test_label_codes.py",
+    ),
+    Mutant(
+        LABEL_CODES,
         "run = run * n_labels + code[u]",
-        "run = run * n_labels + code[t]",
+        "run = run * n_labels + code[at]",
         "runs of three labels that are taken for three times the first",
         "tests/tasks/test_chain_orders.py::test_oracles_equal_enumeration",
     ),
@@ -94,8 +109,8 @@ MUTANTS = [
     ),
     Mutant(
         SEQUENCE,
-        "total += term if r == s else 2.0 * term",
-        "total += term",
+        "delta[s] * (2.0 * own + ",
+        "delta[s] * (own + ",
         "directions that seem shorter than they are: steps are too long",
         DENSE,
     ),

@@ -77,13 +77,6 @@ MUTANTS = [
     ),
     Mutant(
         TARGETS,
-        "lists.at[k], lists.size[k] = lists.at[last], lists.size[last]\n    remove_corner",
-        "remove_corner",
-        "a corner moves along the parts of one that was evicted",
-        CAPPED,
-    ),
-    Mutant(
-        TARGETS,
         "height[row] = loss[row] + score",
         "height[row] = score",
         "corners are ranked without their losses",
