@@ -21,7 +21,6 @@ from blockwolfe.dual.growth import (
     Means,
     active_set,
     is_coded,
-    live_rows,
     make_means,
     make_stock,
     no_means,
@@ -111,6 +110,16 @@ def _sum_means(
         for s in range(n):
             out.part[out.start[i] + s] = look.met[s]
             out.mean[out.start[i] + s] = look.sum[look.met[s]]
+
+
+@jit
+def _count_active(start: np.ndarray, n_rows: np.ndarray, weight: np.ndarray) -> int:
+    """Stored corners of all blocks that have a weight."""
+    found = 0
+    for i in range(start.shape[0]):
+        for row in range(start[i], start[i] + n_rows[i]):
+            found += weight[row] > 0.0
+    return found
 
 
 class DualPoint:
@@ -261,7 +270,8 @@ class DualPoint:
         if not self.keeps_corners:
             return float("nan")
         stock = self.arrays.stock
-        return float((stock.weight[live_rows(stock)] > 0.0).sum() / len(self.blocks))
+        found = call(_count_active, "active corners", stock.start, stock.n_rows, stock.weight)
+        return float(found / len(self.blocks))
 
     # -- at rest ----------------------------------------------------------------------------------
 

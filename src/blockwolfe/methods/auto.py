@@ -90,6 +90,7 @@ class AutoEngine(BlockEngine):
         self._is_expensive = not blocks.is_cheap or blocks.n_steps >= EXPENSIVE_STEPS
         self._is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
         self._n_passes = 0
+        self._chosen: tuple[bool, bool] | None = None
         self._choose(is_late=False, has_cache=False)
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
@@ -102,6 +103,9 @@ class AutoEngine(BlockEngine):
         self._choose(is_late, has_cache)
 
     def _choose(self, is_late: bool, has_cache: bool) -> None:
+        if self._chosen == (is_late, has_cache):
+            return
+        self._chosen = (is_late, has_cache)
         step, batch_size = Pairwise() if is_late else FW(), self.method.batch_size
         self.method = replace(
             self.method,

@@ -130,16 +130,10 @@ class DualEngine(WalkingEngine):
     @property
     def counts(self) -> Counts:
         """How much work was done."""
-        counts = self.ledger.counts
-        return Counts(
-            n_blocks=self.n_blocks,
-            visits=int(counts.visits),
-            steps=int(counts.steps),
-            drops=int(counts.drops),
-            cache_hits=int(counts.cache_hits),
-            oracle_calls=int(counts.oracle_calls),
-            certificate_calls=self.certificate_calls,
-        )
+        # (all at once: each look at a record by name takes microseconds)
+        visits, steps, drops, cache_hits, oracle_calls, *_ = self.ledger.counts.tolist()
+        work = (visits, steps, drops, cache_hits, oracle_calls)
+        return Counts(self.n_blocks, *work, self.certificate_calls)
 
     @property
     def gap_estimate(self) -> float:

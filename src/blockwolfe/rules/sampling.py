@@ -152,9 +152,10 @@ class Adaptive(Sampling):
             return super().draws(gap, n_draws, rng)
         block = np.full(len(gap), -1, dtype=np.int64)
         if self.visit_every is not None:  # every K-th visit takes the blocks in turn
-            visit = n_draws + np.arange(len(gap))
-            is_forced = visit % self.visit_every == 0
-            block[is_forced] = (visit[is_forced] // self.visit_every) % len(gap)
+            first = -n_draws % self.visit_every
+            forced = block[first :: self.visit_every]
+            turn = (n_draws + first) // self.visit_every
+            forced[:] = (turn + np.arange(len(forced))) % len(gap)
         return Draws(block, rng.random(len(gap)))
 
 

@@ -22,9 +22,6 @@ BOUNDED = f"{VISITS}[python-bounded-pairwise-cache] {VISITS}[chain-bounded-forwa
 AVERAGE = f"{DENSE}::test_the_average_is_that_of_all_iterates"
 BATCH = f"{DENSE}::test_a_batch_is_of_one_w_and_its_steps_are_exact"
 CHAIN = f"{VISITS}[chain-pairwise-cache] {VISITS}[chain-forward-cache]"
-CAPPED = " ".join(
-    f"{VISITS}[{k}-{s}-cap]" for k in ("python", "chain") for s in ("pairwise", "away", "blended")
-)
 BEST = f"{VISITS}[python-best-none] {VISITS}[python-best-cache] {VISITS}[chain-best-cache]"
 AWAYS = f"{VISITS}[python-away-none] {VISITS}[python-away-cache] {VISITS}[chain-away-cache]"
 BLENDED = (

@@ -145,7 +145,11 @@ class BlockEngine(DualEngine):
 
     def _plant_tree(self) -> None:
         is_known = self.method.sampling.needs_gaps and np.isfinite(self.ledger.gap).all()
-        self.ledger.put(tree=self._tree() if is_known else np.zeros(0))
+        tree, planted = self._tree() if is_known else np.zeros(0), self.ledger.notes.tree
+        if len(planted) == len(tree):  # (as the loop knows it: other arrays would be packed anew)
+            planted[:] = tree
+        else:
+            self.ledger.put(tree=tree)
 
     def _tree(self) -> np.ndarray:
         return make_tree(self.ledger.gap, self.method.sampling.is_max)
@@ -162,12 +166,12 @@ class BlockEngine(DualEngine):
 
     def _visit_until(self, until: int) -> bool:
         """Make the visits up to there; False where one of them lacks room."""
-        begin, counts = self._done, self.ledger.counts
-        before, part = int(counts.visits), Draws(*(array[:until] for array in self._draws))
+        begin, before = self._done, self.ledger.visits
+        part = Draws(*(array[:until] for array in self._draws))
         try:
             return self._visit(part, begin, self._source, NO_BATCH) == until
         finally:  # (also at Ctrl-C: what was visited is not visited again)
-            self._done = begin + int(counts.visits) - before
+            self._done = begin + self.ledger.visits - before
 
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         point, kind = self.point, self.blocks.kind
