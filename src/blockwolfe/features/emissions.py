@@ -27,6 +27,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.features.dense import inner
+from blockwolfe.features.rows import (
+    Tokens,
+    add_dense,
+    column_of,
+    is_dense,
+    largest_norms,
+    peek_dense,
+    score_dense,
+    value_of,
+)
 
 # Gram entries allowed per stored feature value of a block.
 GRAM_PER_VALUE = 4
@@ -101,15 +112,6 @@ class Layout(NamedTuple):
         return found
 
 
-class Tokens(NamedTuple):
-    """All positions as one CSR matrix; sequence i is rows offset[i]:offset[i+1]."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    offset: np.ndarray
-
-
 @jit(inline="always")  # as for `max_plus`
 def add_rows(
     w: Any, index: Any, value: Any, span: Any, scale: float, scores: Any, n_labels: int
@@ -147,14 +149,17 @@ def score_positions(
     """
     n_labels = layout.n_labels
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
-    begin, end = tokens.offset[i], tokens.offset[i + 1]
+    begin, end, dense = tokens.offset[i], tokens.offset[i + 1], is_dense(tokens)
     grid = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
     for row in range(begin, end):
         scores = grid[row - begin]
         for k in range(n_labels):
             scores[k] = scale * w[layout.bias + k] if layout.bias >= 0 else 0.0
-        span = indptr[row], indptr[row + 1]
-        add_rows(w, indices, values, span, scale, scores, n_labels)
+        if not dense:
+            span = indptr[row], indptr[row + 1]
+            add_rows(w, indices, values, span, scale, scores, n_labels)
+    if dense:
+        score_dense(tokens, i, n_labels, 0, w, scale, theta)
     if layout.first >= 0:
         for k in range(n_labels):
             grid[0, k] += scale * w[layout.first + k]
@@ -193,7 +198,9 @@ def score_parts(
     bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
     begin = tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
-    n_unary = n_positions * n_labels
+    n_unary, dense = n_positions * n_labels, is_dense(tokens)
+    if dense:
+        peek_dense(tokens, i, n_labels, 0, w, part, size, theta)
     for s in range(size):
         p = np.int64(part[s])
         if p >= n_unary:
@@ -201,8 +208,8 @@ def score_parts(
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
-        row = begin + t
-        total = score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
+        at, end = indptr[begin + t], indptr[begin + t + 1]
+        total = theta[p] if dense else score_label(w, indices, values, at, end, label, n_labels)
         if bias >= 0:
             total += w[bias + label]
         if first >= 0 and t == 0:
@@ -232,7 +239,9 @@ def add_parts(
     bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
     begin = tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
-    n_unary = n_positions * n_labels
+    n_unary, dense = n_positions * n_labels, is_dense(tokens)
+    if dense:
+        add_dense(tokens, i, n_labels, 0, (part, delta, size), coefficient, out)
     for s in range(size):
         p, change = np.int64(part[s]), coefficient * delta[s]
         if p >= n_unary:
@@ -240,7 +249,8 @@ def add_parts(
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
-        for e in range(np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])):
+        end = np.uint64(indptr[begin + t] if dense else indptr[begin + t + 1])
+        for e in range(np.uint64(indptr[begin + t]), end):
             at = np.uint64(indices[e]) * np.uint64(n_labels) + np.uint64(label)
             out[at] += change * values[e]
         if bias >= 0:
@@ -279,7 +289,7 @@ def take_out(
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         for e in range(tokens.indptr[begin + t], tokens.indptr[begin + t + 1]):
-            at = np.int64(tokens.indices[e]) * n_labels + label
+            at = column_of(tokens, begin + t, e) * n_labels + label
             found = take_one(at, found, image, index, value)
         if layout.bias >= 0:
             found = take_one(layout.bias + label, found, image, index, value)
@@ -291,21 +301,32 @@ def take_out(
 
 
 @jit(inline="always")
-def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) -> None:
+def _inner_rows(tokens: Tokens, row: int, other: int, laid_out: Any) -> float:
+    """<row, other>, where `laid_out` has the values of `row` by column unless rows are dense."""
+    at, begin, end = tokens.indptr[row], tokens.indptr[other], tokens.indptr[other + 1]
+    if not is_dense(tokens):
+        total = 0.0
+        for entry in range(begin, end):
+            total += tokens.values[entry] * laid_out[tokens.indices[entry]]
+        return total
+    if tokens.single.shape[0] > 0:
+        return inner(tokens.single, at, tokens.single, begin, end - begin)
+    return inner(tokens.values, at, tokens.values, begin, end - begin)
+
+
+@jit(inline="always")
+def _fill_gram(tokens: Tokens, layout: Layout, i: int, laid_out: Any, gram: Any) -> None:
     """Packed lower triangle of <features of position t, features of position s>, s <= t."""
     begin, end = tokens.offset[i], tokens.offset[i + 1]
-    at = 0
+    at, constant = 0, 1.0 if layout.bias >= 0 else 0.0
     for row in range(begin, end):
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            dense[tokens.indices[entry]] = tokens.values[entry]
+            laid_out[column_of(tokens, row, entry)] = value_of(tokens, entry)
         for other in range(begin, row + 1):
-            inner = 1.0 if layout.bias >= 0 else 0.0
-            for entry in range(tokens.indptr[other], tokens.indptr[other + 1]):
-                inner += tokens.values[entry] * dense[tokens.indices[entry]]
-            gram[at] = inner
+            gram[at] = constant + _inner_rows(tokens, row, other, laid_out)
             at += 1
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            dense[tokens.indices[entry]] = 0.0
+            laid_out[column_of(tokens, row, entry)] = 0.0
     if layout.first >= 0:
         gram[0] += 1.0
     if layout.last >= 0:
@@ -313,10 +334,10 @@ def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) ->
 
 
 @jit
-def _fill_grams(tokens: Tokens, layout: Layout, start: Any, dense: Any, gram: Any) -> None:
+def _fill_grams(tokens: Tokens, layout: Layout, start: Any, laid_out: Any, gram: Any) -> None:
     for i in range(start.shape[0]):
         if start[i] >= 0:
-            _fill_gram(tokens, layout, i, dense, gram[start[i] :])
+            _fill_gram(tokens, layout, i, laid_out, gram[start[i] :])
 
 
 def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
@@ -328,28 +349,8 @@ def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarra
     end = np.cumsum(np.where(is_kept, size, 0))
     gram = np.empty(int(end[-1]) if len(end) else 0)
     start = np.where(is_kept, end - size, -1)
-    dense = np.zeros(layout.n_features)
-    _fill_grams(tokens, layout, start, dense, gram)
+    _fill_grams(tokens, layout, start, np.zeros(layout.n_features), gram)
     return gram, start
-
-
-@jit
-def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
-    for i in range(out.shape[0]):
-        largest = 0.0
-        for row in range(rows.offset[i], rows.offset[i + 1]):
-            square = constant
-            for entry in range(rows.indptr[row], rows.indptr[row + 1]):
-                square += rows.values[entry] * rows.values[entry]
-            largest = max(largest, square)
-        out[i] = np.sqrt(largest)
-
-
-def largest_norms(rows: Tokens, constant: float = 0.0) -> np.ndarray:
-    """The largest norm of a row of each block, with so many features of value one added to each."""
-    norms = np.zeros(len(rows.offset) - 1)
-    _fill_norms(rows, constant, norms)
-    return norms
 
 
 def column_norms(tokens: Tokens, layout: Layout) -> np.ndarray:

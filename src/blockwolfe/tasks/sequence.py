@@ -13,7 +13,8 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
+from blockwolfe.features.emissions import Layout, column_norms, gram_matrices
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
@@ -346,7 +347,7 @@ def _n_steps(data: SequenceData) -> float:
     """Of a mean oracle call: a product per feature and label, a sum per run of labels."""
     n_labels, n_positions = data.layout.n_labels, len(data.labels)
     n_runs = n_positions * n_labels**data.layout.order
-    return n_labels * (len(data.tokens.values) + n_runs) / (len(data.tokens.offset) - 1)
+    return n_labels * (int(data.tokens.indptr[-1]) + n_runs) / (len(data.tokens.offset) - 1)
 
 
 def _check_room(layout: Layout, tokens: Tokens) -> None:
