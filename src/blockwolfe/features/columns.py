@@ -21,7 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.features.emissions import Tokens, add_rows, largest_norms, score_label, take_one
+from blockwolfe.features.emissions import add_rows, score_label, take_one
+from blockwolfe.features.rows import (
+    Tokens,
+    add_dense,
+    column_of,
+    is_dense,
+    largest_norms,
+    peek_dense,
+    score_dense,
+)
 
 __all__ = [
     "Columns",
@@ -60,6 +69,12 @@ def _score_rows(
 ) -> int:
     """Scores of all labels of all rows of block i, times `scale`, from theta[at] on."""
     indptr, indices, values = rows.indptr, rows.indices, rows.values
+    if is_dense(rows):
+        end = at + (rows.offset[i + 1] - rows.offset[i]) * n_labels
+        for p in range(at, end):
+            theta[p] = 0.0
+        score_dense(rows, i, n_labels, at, w, scale, theta)
+        return int(end)
     for row in range(rows.offset[i], rows.offset[i + 1]):
         begin, end = indptr[row], indptr[row + 1]
         if n_labels == 1:
@@ -68,7 +83,7 @@ def _score_rows(
             scores = theta[at : at + n_labels]
             for k in range(n_labels):
                 scores[k] = 0.0
-            add_rows(w, indices, values, (begin, end), scale, scores, n_labels)
+            add_rows(w, indices, values, (begin, end), scale, scores, n_labels, n_labels)
         at += n_labels
     return at
 
@@ -85,13 +100,17 @@ def score(columns: Columns, i: int, w: Any, scale: float, theta: Any) -> None:
 @jit(inline="always")
 def _row_of(columns: Columns, i: int, p: int) -> tuple[bool, int, int]:
     """Whether part p is of an edge, its row, and its label."""
-    n_labels = columns.n_node_labels
-    n_unary = (columns.node.offset[i + 1] - columns.node.offset[i]) * n_labels
+    n_labels, n_unary = columns.n_node_labels, _first_edge_part(columns, i)
     if p < n_unary:
         t = p // n_labels
         return False, columns.node.offset[i] + t, p - t * n_labels
     e = (p - n_unary) // columns.n_edge_labels
     return True, columns.edge.offset[i] + e, p - n_unary - e * columns.n_edge_labels
+
+
+@jit(inline="always")
+def _first_edge_part(columns: Columns, i: int) -> int:
+    return (columns.node.offset[i + 1] - columns.node.offset[i]) * columns.n_node_labels
 
 
 @jit(inline="always")
@@ -106,7 +125,7 @@ def _take_row(
 ) -> int:
     n_labels, base = layout
     for e in range(rows.indptr[row], rows.indptr[row + 1]):
-        at = base + rows.indices[e] * n_labels + label
+        at = base + column_of(rows, row, e) * n_labels + label
         found = take_one(at, found, image, index, value)
     return found
 
@@ -115,7 +134,7 @@ def _take_row(
 def _drain_row(rows: Tokens, row: int, label: int, n_labels: int, buffer: Any) -> float:
     total = 0.0
     for e in range(rows.indptr[row], rows.indptr[row + 1]):
-        at = rows.indices[e] * n_labels + label
+        at = column_of(rows, row, e) * n_labels + label
         total += buffer[at] * buffer[at]
         buffer[at] = 0.0
     return total
@@ -126,10 +145,17 @@ def score_parts(columns: Columns, i: int, w: Any, part: Any, size: int, theta: A
     """theta[p] = <w, F[:, p]> of the listed parts p."""
     node, edge = columns.node, columns.edge
     n_node, n_edge = columns.n_node_labels, columns.n_edge_labels
-    of_edges = w[columns.edge_base :]
+    of_edges, first = w[columns.edge_base :], _first_edge_part(columns, i)
+    has_nodes, has_edges = is_dense(node), is_dense(edge)
+    if has_nodes:
+        peek_dense(node, i, n_node, 0, w, part, size, theta)
+    if has_edges:
+        peek_dense(edge, i, n_edge, first, of_edges, part, size, theta)
     for s in range(size):
         p = part[s]
         is_edge, row, label = _row_of(columns, i, p)
+        if (is_edge and has_edges) or (not is_edge and has_nodes):
+            continue
         if is_edge:
             begin, end = edge.indptr[row], edge.indptr[row + 1]
             theta[p] = score_label(of_edges, edge.indices, edge.values, begin, end, label, n_edge)
@@ -143,10 +169,19 @@ def add_parts(
     columns: Columns, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """Add coefficient F delta to `out`."""
-    of_edges = out[columns.edge_base :]
+    of_edges, first = out[columns.edge_base :], _first_edge_part(columns, i)
+    node, edge = columns.node, columns.edge
+    has_nodes, has_edges = is_dense(node), is_dense(edge)
+    if has_nodes:
+        add_dense(node, i, columns.n_node_labels, 0, (part, delta, size), coefficient, out)
+    if has_edges:
+        moved = (part, delta, size)
+        add_dense(edge, i, columns.n_edge_labels, first, moved, coefficient, of_edges)
     for s in range(size):
         is_edge, row, label = _row_of(columns, i, part[s])
         change = coefficient * delta[s]
+        if (is_edge and has_edges) or (not is_edge and has_nodes):
+            continue
         if is_edge:
             _add_row(columns.edge, row, label, columns.n_edge_labels, change, of_edges)
         else:

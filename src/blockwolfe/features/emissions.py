@@ -27,6 +27,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.errors import InputError
+from blockwolfe.features.dense import inner
+from blockwolfe.features.rows import (
+    Tokens,
+    add_dense,
+    column_of,
+    is_dense,
+    largest_norms,
+    peek_dense,
+    score_dense,
+    value_of,
+    valued,
+)
 
 # Gram entries allowed per stored feature value of a block.
 GRAM_PER_VALUE = 4
@@ -101,46 +114,56 @@ class Layout(NamedTuple):
         return found
 
 
-class Tokens(NamedTuple):
-    """All positions as one CSR matrix; sequence i is rows offset[i]:offset[i+1]."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray  # no entries where all are one
-    offset: np.ndarray
-
-
 @jit(inline="always")  # as for `max_plus`
-def _valued(value: Any, e: Any, scale: float) -> float:
-    """The value of an entry, times `scale`; no values at all mean ones."""
-    return scale * value[e] if value.shape[0] else scale
-
-
-@jit(inline="always")
 def add_rows(
-    w: Any, index: Any, value: Any, span: Any, scale: float, scores: Any, n_labels: int
+    w: Any, index: Any, value: Any, span: Any, scale: float, scores: Any, n_labels: int, stride: int
 ) -> None:
-    """Add scale * sum_e value[e] * (weights of feature index[e], by label) to scores.
+    """Add scale * sum_e value[e] * (weights from index[e] * stride on, by label) to scores.
 
     Of the entries `span`, four at a time.
     """
     e, end = span
     while e + 4 <= end:
-        x0, x1 = _valued(value, e, scale), _valued(value, e + 1, scale)
-        x2, x3 = _valued(value, e + 2, scale), _valued(value, e + 3, scale)
-        b0, b1 = np.int64(index[e]) * n_labels, np.int64(index[e + 1]) * n_labels
-        b2, b3 = np.int64(index[e + 2]) * n_labels, np.int64(index[e + 3]) * n_labels
+        x0, x1 = valued(value, e, scale), valued(value, e + 1, scale)
+        x2, x3 = valued(value, e + 2, scale), valued(value, e + 3, scale)
+        b0, b1 = np.int64(index[e]) * stride, np.int64(index[e + 1]) * stride
+        b2, b3 = np.int64(index[e + 2]) * stride, np.int64(index[e + 3]) * stride
         r0, r1 = w[b0 : b0 + n_labels], w[b1 : b1 + n_labels]
         r2, r3 = w[b2 : b2 + n_labels], w[b3 : b3 + n_labels]
         for k in range(n_labels):
             scores[k] = scores[k] + x0 * r0[k] + x1 * r1[k] + x2 * r2[k] + x3 * r3[k]
         e += 4
     while e < end:
-        x, base = _valued(value, e, scale), np.int64(index[e]) * n_labels
+        x, base = valued(value, e, scale), np.int64(index[e]) * stride
         row = w[base : base + n_labels]
         for k in range(n_labels):
             scores[k] += x * row[k]
         e += 1
+
+
+@jit(inline="always")
+def weights_at(tokens: Tokens, row: int, entry: int, n_labels: int) -> int:
+    """Where the weights begin of the feature of an entry."""
+    if tokens.indices.shape[0] == 0:
+        return int(entry - tokens.indptr[row]) * n_labels
+    return int(tokens.indices[entry])
+
+
+def placed(tokens: Tokens, n_labels: int) -> Tokens:
+    """The same rows with the indices, in the place of columns, of where their weights begin.
+
+    What is done with rows then needs no products (three cycles each on some machines), and values
+    that are all one are left out: entries to read are a third as long.
+    """
+    indices = tokens.indices
+    if len(indices) and int(indices.max()) * n_labels >= np.iinfo(np.int32).max:
+        raise InputError(
+            f"X has features up to number {int(indices.max())}, and there are {n_labels} labels: "
+            f"more than {np.iinfo(np.int32).max} weights; leave rare features out."
+        )
+    is_unit = len(indices) > 0 and bool((tokens.values == 1.0).all())
+    values = tokens.values[:0] if is_unit else tokens.values
+    return tokens._replace(indices=indices * np.int32(n_labels), values=values)
 
 
 @jit(inline="always")
@@ -153,14 +176,17 @@ def score_positions(
     """
     n_labels = layout.n_labels
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
-    begin, end = tokens.offset[i], tokens.offset[i + 1]
+    begin, end, dense = tokens.offset[i], tokens.offset[i + 1], is_dense(tokens)
     grid = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
     for row in range(begin, end):
         scores = grid[row - begin]
         for k in range(n_labels):
             scores[k] = scale * w[layout.bias + k] if layout.bias >= 0 else 0.0
-        span = indptr[row], indptr[row + 1]
-        add_rows(w, indices, values, span, scale, scores, n_labels)
+        if not dense:
+            span = indptr[row], indptr[row + 1]
+            add_rows(w, indices, values, span, scale, scores, n_labels, 1)
+    if dense:
+        score_dense(tokens, i, n_labels, 0, w, scale, theta)
     if layout.first >= 0:
         for k in range(n_labels):
             grid[0, k] += scale * w[layout.first + k]
@@ -171,44 +197,43 @@ def score_positions(
 
 @jit(inline="always")
 def score_label(
-    w: Any, index: Any, value: Any, begin: int, end: int, label: int, n_labels: int
+    w: Any, index: Any, value: Any, begin: int, end: int, label: int, stride: int
 ) -> float:
-    """sum_e value[e] * w[index[e], label]; four sums at a time, so that none waits for another."""
+    """sum_e value[e] * w[index[e] * stride + label]; four sums, so that none waits for another."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    e, stride = np.uint64(begin), np.uint64(n_labels)
+    e, step = np.uint64(begin), np.uint64(stride)
     last, at = np.uint64(end), np.uint64(label)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     while e + four <= last:
-        a += _valued(value, e, 1.0) * w[np.uint64(index[e]) * stride + at]
-        b += _valued(value, e + one, 1.0) * w[np.uint64(index[e + one]) * stride + at]
-        c += _valued(value, e + two, 1.0) * w[np.uint64(index[e + two]) * stride + at]
-        d += _valued(value, e + three, 1.0) * w[np.uint64(index[e + three]) * stride + at]
+        a += valued(value, e, 1.0) * w[np.uint64(index[e]) * step + at]
+        b += valued(value, e + one, 1.0) * w[np.uint64(index[e + one]) * step + at]
+        c += valued(value, e + two, 1.0) * w[np.uint64(index[e + two]) * step + at]
+        d += valued(value, e + three, 1.0) * w[np.uint64(index[e + three]) * step + at]
         e += four
     while e < last:
-        a += _valued(value, e, 1.0) * w[np.uint64(index[e]) * stride + at]
+        a += valued(value, e, 1.0) * w[np.uint64(index[e]) * step + at]
         e += one
     return (a + b) + (c + d)
 
 
 @jit(inline="always")
 def _score_two(
-    w: Any, index: Any, value: Any, begin: int, end: int, labels: tuple[Any, Any], n_labels: int
+    w: Any, index: Any, value: Any, begin: int, end: int, labels: tuple[Any, Any]
 ) -> tuple[float, float]:
-    """The same of two labels, whose entries are read once."""
+    """The same of two labels, whose entries are read once; of where the weights begin."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    e, stride = np.uint64(begin), np.uint64(n_labels)
-    last, one, two = np.uint64(end), np.uint64(1), np.uint64(2)
+    e, last, one, two = np.uint64(begin), np.uint64(end), np.uint64(1), np.uint64(2)
     first, second = np.uint64(labels[0]), np.uint64(labels[1])
     while e + two <= last:
-        x, base = _valued(value, e, 1.0), np.uint64(index[e]) * stride
+        x, base = valued(value, e, 1.0), np.uint64(index[e])
         a += x * w[base + first]
         b += x * w[base + second]
-        x, base = _valued(value, e + one, 1.0), np.uint64(index[e + one]) * stride
+        x, base = valued(value, e + one, 1.0), np.uint64(index[e + one])
         c += x * w[base + first]
         d += x * w[base + second]
         e += two
     if e < last:
-        x, base = _valued(value, e, 1.0), np.uint64(index[e]) * stride
+        x, base = valued(value, e, 1.0), np.uint64(index[e])
         a += x * w[base + first]
         b += x * w[base + second]
     return a + c, b + d
@@ -236,7 +261,9 @@ def score_parts(
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
     n_labels, begin = layout.n_labels, tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
-    n_unary = n_positions * n_labels
+    n_unary, dense = n_positions * n_labels, is_dense(tokens)
+    if dense:
+        peek_dense(tokens, i, n_labels, 0, w, part, size, theta)
     s = 0
     while s < size:
         p = np.int64(part[s])
@@ -246,15 +273,15 @@ def score_parts(
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label, row = p - t * n_labels, begin + t
-        other = np.int64(part[s]) - t * n_labels if s < size else -1
-        if 0 <= other < n_labels:
+        other = np.int64(part[s]) - t * n_labels if s < size and not dense else -1
+        if dense:
+            one = theta[p]
+        elif 0 <= other < n_labels:
             s += 1
-            one, two = _score_two(
-                w, indices, values, indptr[row], indptr[row + 1], (label, other), n_labels
-            )
+            one, two = _score_two(w, indices, values, indptr[row], indptr[row + 1], (label, other))
             theta[p - label + other] = two + _constant(w, layout, t, n_positions, other)
         else:
-            one = score_label(w, indices, values, indptr[row], indptr[row + 1], label, n_labels)
+            one = score_label(w, indices, values, indptr[row], indptr[row + 1], label, 1)
         theta[p] = one + _constant(w, layout, t, n_positions, label)
 
 
@@ -278,7 +305,9 @@ def add_parts(
     bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
     begin = tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
-    n_unary = n_positions * n_labels
+    n_unary, dense = n_positions * n_labels, is_dense(tokens)
+    if dense:
+        add_dense(tokens, i, n_labels, 0, (part, delta, size), coefficient, out)
     for s in range(size):
         p, change = np.int64(part[s]), coefficient * delta[s]
         if p >= n_unary:
@@ -286,9 +315,10 @@ def add_parts(
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
-        for e in range(np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])):
-            at = np.uint64(indices[e]) * np.uint64(n_labels) + np.uint64(label)
-            out[at] += _valued(values, e, change)
+        end = np.uint64(indptr[begin + t] if dense else indptr[begin + t + 1])
+        for e in range(np.uint64(indptr[begin + t]), end):
+            at = np.uint64(indices[e]) + np.uint64(label)
+            out[at] += valued(values, e, change)
         if bias >= 0:
             out[bias + label] += change
         if first >= 0 and t == 0:
@@ -325,7 +355,7 @@ def take_out(
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         for e in range(tokens.indptr[begin + t], tokens.indptr[begin + t + 1]):
-            at = np.int64(tokens.indices[e]) * n_labels + label
+            at = weights_at(tokens, begin + t, e, n_labels) + label
             found = take_one(at, found, image, index, value)
         if layout.bias >= 0:
             found = take_one(layout.bias + label, found, image, index, value)
@@ -337,21 +367,32 @@ def take_out(
 
 
 @jit(inline="always")
-def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) -> None:
+def _inner_rows(tokens: Tokens, row: int, other: int, laid_out: Any) -> float:
+    """<row, other>, where `laid_out` has the values of `row` by column unless rows are dense."""
+    at, begin, end = tokens.indptr[row], tokens.indptr[other], tokens.indptr[other + 1]
+    if not is_dense(tokens):
+        total = 0.0
+        for entry in range(begin, end):
+            total += valued(tokens.values, entry, laid_out[tokens.indices[entry]])
+        return total
+    if tokens.single.shape[0] > 0:
+        return inner(tokens.single, at, tokens.single, begin, end - begin)
+    return inner(tokens.values, at, tokens.values, begin, end - begin)
+
+
+@jit(inline="always")
+def _fill_gram(tokens: Tokens, layout: Layout, i: int, laid_out: Any, gram: Any) -> None:
     """Packed lower triangle of <features of position t, features of position s>, s <= t."""
     begin, end = tokens.offset[i], tokens.offset[i + 1]
-    at = 0
+    at, constant = 0, 1.0 if layout.bias >= 0 else 0.0
     for row in range(begin, end):
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            dense[tokens.indices[entry]] = _valued(tokens.values, entry, 1.0)
+            laid_out[column_of(tokens, row, entry)] = value_of(tokens, entry)
         for other in range(begin, row + 1):
-            inner = 1.0 if layout.bias >= 0 else 0.0
-            for entry in range(tokens.indptr[other], tokens.indptr[other + 1]):
-                inner += _valued(tokens.values, entry, dense[tokens.indices[entry]])
-            gram[at] = inner
+            gram[at] = constant + _inner_rows(tokens, row, other, laid_out)
             at += 1
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            dense[tokens.indices[entry]] = 0.0
+            laid_out[column_of(tokens, row, entry)] = 0.0
     if layout.first >= 0:
         gram[0] += 1.0
     if layout.last >= 0:
@@ -359,10 +400,10 @@ def _fill_gram(tokens: Tokens, layout: Layout, i: int, dense: Any, gram: Any) ->
 
 
 @jit
-def _fill_grams(tokens: Tokens, layout: Layout, start: Any, dense: Any, gram: Any) -> None:
+def _fill_grams(tokens: Tokens, layout: Layout, start: Any, laid_out: Any, gram: Any) -> None:
     for i in range(start.shape[0]):
         if start[i] >= 0:
-            _fill_gram(tokens, layout, i, dense, gram[start[i] :])
+            _fill_gram(tokens, layout, i, laid_out, gram[start[i] :])
 
 
 def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
@@ -374,28 +415,8 @@ def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarra
     end = np.cumsum(np.where(is_kept, size, 0))
     gram = np.empty(int(end[-1]) if len(end) else 0)
     start = np.where(is_kept, end - size, -1)
-    dense = np.zeros(layout.n_features)
-    _fill_grams(tokens, layout, start, dense, gram)
+    _fill_grams(tokens, layout, start, np.zeros(layout.n_features), gram)
     return gram, start
-
-
-@jit
-def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
-    for i in range(out.shape[0]):
-        largest = 0.0
-        for row in range(rows.offset[i], rows.offset[i + 1]):
-            square = constant
-            for entry in range(rows.indptr[row], rows.indptr[row + 1]):
-                square += _valued(rows.values, entry, 1.0) ** 2
-            largest = max(largest, square)
-        out[i] = np.sqrt(largest)
-
-
-def largest_norms(rows: Tokens, constant: float = 0.0) -> np.ndarray:
-    """The largest norm of a row of each block, with so many features of value one added to each."""
-    norms = np.zeros(len(rows.offset) - 1)
-    _fill_norms(rows, constant, norms)
-    return norms
 
 
 def column_norms(tokens: Tokens, layout: Layout) -> np.ndarray:

@@ -14,7 +14,7 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.data.labels import flatten
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.kernels.inputs import stack
 from blockwolfe.structures import chain
 from blockwolfe.tasks.kernelized.sequences import KernelSequences
@@ -242,8 +242,4 @@ def _bare_positions(features: list[Any]) -> Tokens:
     length = [n_positions(x, f"X[{i}]") for i, x in enumerate(features)]
     if 0 in length:
         raise InputError(f"X[{length.index(0)}] is empty; every sequence needs a position.")
-    offset = offsets(length)
-    nothing = np.zeros(0)
-    return Tokens(
-        np.zeros(offset[-1] + 1, dtype=np.int64), nothing.astype(np.int32), nothing, offset
-    )
+    return Tokens.empty(offsets(length))

@@ -9,7 +9,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures import cut, junction_tree
 from blockwolfe.structures.binary_spaces import FREE, CutSpace
 from blockwolfe.structures.chain import FORBIDDEN
@@ -184,8 +184,8 @@ class Cut(KernelGraphs, ByJunctionTree, HowSure, LabellingTask):
         _check_nonnegative(given.edge)
         masks = self._allowed(X, given.size[:, 0])
         return given._replace(
-            node=given.node._replace(values=2.0 * given.node.values),
-            edge=given.edge._replace(values=-given.edge.values),
+            node=given.node.times(2.0),
+            edge=given.edge.times(-1.0),
             required=np.concatenate([np.zeros(0, np.bool_), *(~mask[:, 0] for mask in masks)]),
         )
 

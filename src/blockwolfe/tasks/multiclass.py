@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.errors import InputError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.kernelized.tables import KernelTable
 from blockwolfe.tasks.reading.inputs import check_flags, checked_w
@@ -109,10 +109,9 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
         w = checked_w(w, self.n_features)
         tokens, n_features, _ = self._tokens(X)
         self._check_n_features(n_features)
-        shape = (len(tokens.offset) - 1, n_features)
-        rows = sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape)
         n_labels, bias = len(self.classes_), self.layout_.bias
-        scores = rows @ w[: n_features * n_labels].reshape(n_features, n_labels)
+        weights = w[: n_features * n_labels].reshape(n_features, n_labels)
+        scores = np.asarray(tokens.matrix(n_features) @ weights)
         return scores + (w[bias : bias + n_labels] if bias >= 0 else 0.0)
 
     def outputs(self, x: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError, unknown_option
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.metrics.labels import share_right
 from blockwolfe.structures import cut, subset, tree, tree_marginals
 from blockwolfe.structures.binary_spaces import CutSpace, SubsetSpace
@@ -24,7 +24,7 @@ from blockwolfe.tasks.losses import ZeroOne, as_loss
 from blockwolfe.tasks.multilabel_functions import ORACLES, sqnorm
 from blockwolfe.tasks.part_functions import FEATURES, Options
 from blockwolfe.tasks.part_task import Costs, GraphInput, PartLayout, PartTask
-from blockwolfe.tasks.reading.inputs import check_flags, tokens_of
+from blockwolfe.tasks.reading.inputs import check_flags, tokens_of, with_ones
 from blockwolfe.tasks.reading.label_sets import label_table, miss_weights, set_classes
 
 __all__ = ["Multilabel"]
@@ -227,10 +227,9 @@ class Multilabel(KernelTable, HasMarginals, PartTask):
     # -- X and Y as parts ----------------------------------------------------------------
 
     def _rows(self, X: Any) -> tuple[Any, int]:
-        """X as a CSR matrix, checked, and its number of columns."""
+        """X as a matrix, checked, and its number of columns."""
         tokens, n_columns = self._columns(X)
-        shape = (len(tokens.offset) - 1, n_columns)
-        return sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape), n_columns
+        return tokens.matrix(n_columns), n_columns
 
     def _read(self, X: Any) -> GraphInput:
         rows, n_columns = self._rows(X)
@@ -239,17 +238,15 @@ class Multilabel(KernelTable, HasMarginals, PartTask):
                 f"X has {n_columns} features, but the model has {self.n_features_in_}, as in "
                 "training."
             )
-        if self.attractive and self.pair_features == "x" and rows.nnz and rows.data.min() < 0:
+        if self.attractive and self.pair_features == "x" and _has_negative(rows):
             raise InputError(
                 "X has negative entries, so weights >= 0 do not make pairs attractive; scale X "
                 "to >= 0, or use pair_features='constant'."
             )
         n = rows.shape[0]
-        ones = sp.csr_array(np.ones((n, 1)))
-        if self.bias:
-            rows = sp.hstack([rows, ones], format="csr")
         length = np.ones(n, dtype=np.int64)
-        node = tokens_of(rows, length)
+        node = tokens_of(with_ones(rows) if self.bias else rows, length)
+        ones = sp.csr_array(np.ones((n, 1)))
         edge: Tokens = node if self.pair_features == "x" else tokens_of(ones, length)
         size = np.ones((n, 2), dtype=np.int64)
         return GraphInput(node, edge, self.pairs_, size, np.zeros(0, dtype=np.bool_))
@@ -401,3 +398,8 @@ class Multilabel(KernelTable, HasMarginals, PartTask):
     def random_output(self, x: Any, rng: np.random.Generator) -> np.ndarray:
         """A set of labels drawn uniformly."""
         return rng.integers(2, size=len(self.classes_))
+
+
+def _has_negative(rows: Any) -> bool:
+    values = rows.data if sp.issparse(rows) else rows
+    return bool(values.size and values.min() < 0)

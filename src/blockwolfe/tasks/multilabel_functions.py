@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens, value_of
 from blockwolfe.structures import cut, subset, tree
 from blockwolfe.tasks.multilabel_marginals import fill_tables, marginals_alone, marginals_tree
 from blockwolfe.tasks.part_functions import PartData, PartScratch, augment, finish, oracles, project
@@ -120,7 +120,7 @@ def sqnorm(data: PartData, i: int, part: Any, delta: Any, size: int, scratch: Pa
 def _square(rows: Tokens, i: int) -> float:
     total = 0.0
     for e in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += rows.values[e] * rows.values[e]
+        total += value_of(rows, e) * value_of(rows, e)
     return total
 
 

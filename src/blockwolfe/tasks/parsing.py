@@ -14,7 +14,7 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.data.arcs import Arcs
 from blockwolfe.data.vectorizers.arcs import ArcVectorizer
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.metrics.labels import unlabelled_attachment_score
 from blockwolfe.structures import matrix_tree, spanning_tree
 from blockwolfe.structures.checks import integer_pairs
@@ -175,7 +175,7 @@ class SpanningTree(HasMarginals, PartTask):
             table = self.vectorizer_.table(X)
             ends, n_words = table.arcs, table.n_words
             ones = np.ones(len(table.indices))
-            edge = Tokens(table.indptr, table.indices, ones, table.offset)
+            edge = Tokens.sparse(table.indptr, table.indices, ones, table.offset)
         size = np.ascontiguousarray(np.stack([n_words, n_words], axis=1))
         return GraphInput(no_nodes(len(X)), edge, ends, size, np.zeros(0, dtype=np.bool_))
 

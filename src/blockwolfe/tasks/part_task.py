@@ -16,7 +16,7 @@ from blockwolfe.base.compiled import Piece, announced_compilation
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.features.columns import Columns, add_parts, column_norms
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, OfferedOracles, Oracles, TaskBlocks
 from blockwolfe.tasks.learned import Learned

@@ -162,8 +162,7 @@ class Segments(HasMarginals, PartTask):
         expected = self.layout_.n_node_features - self.longest_
         if width != expected:
             raise InputError(f"X has {width} features, but the model has {expected}.")
-        shape = (int(tokens.offset[-1]), width)
-        rows = sp.csr_array((tokens.values, tokens.indices, tokens.indptr), shape=shape)
+        rows = sp.csr_array(tokens.matrix(width).astype(np.float64, copy=False))
         length = np.diff(tokens.offset)
         node = tokens_of(self._segment_rows(rows, length), length * self.longest_)
         n_edges = int((length - 1).sum())

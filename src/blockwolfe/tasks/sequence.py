@@ -13,7 +13,8 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, Tokens, column_norms, gram_matrices
+from blockwolfe.features.emissions import Layout, column_norms, gram_matrices, placed
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_codes import LabelCodes
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
@@ -222,10 +223,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         else:
             codes = self._codes(Y, tokens, allowed)
             gram, gram_start = gram_matrices(tokens, self.layout_)
-        if (tokens.values == 1.0).all():  # (indicators: entries to read are a third as long)
-            tokens = tokens._replace(values=np.zeros(0))
         return SequenceData(
-            tokens=tokens,
+            tokens=placed(tokens, self.layout_.n_labels),
             layout=self.layout_,
             labels=codes,
             cost=self.cost_,
@@ -349,7 +348,7 @@ def _n_steps(data: SequenceData) -> float:
     """Of a mean oracle call: a product per feature and label, a sum per run of labels."""
     n_labels, n_positions = data.layout.n_labels, len(data.labels)
     n_runs = n_positions * n_labels**data.layout.order
-    return n_labels * (len(data.tokens.indices) + n_runs) / (len(data.tokens.offset) - 1)
+    return n_labels * (int(data.tokens.indptr[-1]) + n_runs) / (len(data.tokens.offset) - 1)
 
 
 def _check_room(layout: Layout, tokens: Tokens) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
-from blockwolfe.features.emissions import Layout, Tokens
+from blockwolfe.features.emissions import Layout, weights_at
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures import chain, chain_marginals, choice, higher_chain, label_codes
 from blockwolfe.tasks.base import Features, Oracles
 from blockwolfe.tasks.identity_functions import list_parts
@@ -324,7 +325,7 @@ def _drain(tokens: Tokens, layout: Layout, i: int, buffer: Any) -> float:
     total = 0.0
     for row in range(tokens.offset[i], tokens.offset[i + 1]):
         for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            base = np.int64(tokens.indices[entry]) * layout.n_labels
+            base = weights_at(tokens, row, entry, layout.n_labels)
             for j in range(base, base + layout.n_labels):
                 total += buffer[j] * buffer[j]
                 buffer[j] = 0.0

@@ -12,9 +12,9 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.data.graphs import Graph
 from blockwolfe.data.positions import array_of, check_sparse
 from blockwolfe.errors import InputError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures.checks import check_ends
-from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of
+from blockwolfe.tasks.reading.inputs import n_positions, sequence_tokens, tokens_of, with_ones
 
 __all__ = ["Graph", "edge_tokens", "node_tokens", "read_ends"]
 
@@ -43,14 +43,14 @@ def node_tokens(X: Sequence[Graph], bias: bool) -> tuple[Tokens, int]:
 
 def _with_ones(rows: Any) -> Any:
     if sp.issparse(rows):
-        return sp.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
+        return with_ones(rows)
     try:
         rows = np.asarray(rows)
     except ValueError:  # rows of unequal length
         return rows
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         return rows  # (refused with its place by `sequence_tokens`)
-    return np.hstack([rows, np.ones((len(rows), 1))])
+    return with_ones(rows)
 
 
 def read_ends(X: Sequence[Graph]) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from blockwolfe.data.positions import (
     stack_positions,
 )
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 
 __all__ = [
     "Masked",
@@ -27,6 +27,7 @@ __all__ = [
     "checked_mask",
     "checked_w",
     "count",
+    "in_fit_form",
     "is_token_dicts",
     "n_examples",
     "n_positions",
@@ -35,11 +36,15 @@ __all__ = [
     "split_masks",
     "table_tokens",
     "taken",
+    "with_ones",
     "without_masks",
 ]
 
 
 LARGEST_FEATURE = 1e50
+# Rows are kept whole where at least this share of all values is not zero: see docs/decisions.md.
+DENSE_SHARE = 0.4
+FLOATS = [np.float64, np.float32]
 
 
 @dataclass(frozen=True)
@@ -176,24 +181,55 @@ def sequence_tokens(
     `has_dicts` says that token dicts would do as well.
     """
     others = ", a sparse matrix, or a list of token dicts" if has_dicts else ", or a sparse matrix"
-    matrix, length = stack_positions(features, unit, what, others)
-    matrix = sp.csr_array(matrix)
-    return tokens_of(matrix, length, unit), matrix.shape[1]
+    is_dense = not any(map(sp.issparse, features))
+    matrix, length = stack_positions(features, unit, what, others, keep_single=is_dense)
+    return tokens_of(in_fit_form(matrix), length, unit), matrix.shape[1]
+
+
+def in_fit_form(matrix: Any) -> Any:
+    """The matrix as an array if enough of its values are not zero, else as CSR of float64.
+
+    By its values alone: the same numbers make the same run, however they are given.
+
+    >>> in_fit_form(np.eye(3)).format
+    'csr'
+    >>> in_fit_form(sp.csr_array(np.ones((1, 2))))
+    array([[1., 1.]])
+    """
+    n_values = matrix.count_nonzero() if sp.issparse(matrix) else np.count_nonzero(matrix)
+    if n_values and n_values >= DENSE_SHARE * np.prod(matrix.shape):
+        return matrix.toarray() if sp.issparse(matrix) else matrix
+    return sp.csr_array(matrix, dtype=np.float64)
+
+
+def with_ones(rows: Any) -> Any:
+    """A constant one as last column of a matrix.
+
+    >>> with_ones(np.zeros((1, 1), dtype=np.float32))
+    array([[0., 1.]], dtype=float32)
+    """
+    if sp.issparse(rows):
+        return sp.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
+    kind = np.float32 if rows.dtype == np.float32 else np.float64
+    return np.hstack([rows, np.ones((len(rows), 1), dtype=kind)])
 
 
 def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens:
     """Fix arrays at the border of compiled code: int32 indices, float64 values, checked finite.
 
     They are all contiguous and writeable (a read-only one, of a memory map say, would have
-    everything compiled anew). `unit` is what an error calls a row.
+    everything compiled anew). An array stays one, float32 or float64. `unit` is what an error
+    calls a row.
     """
     check_sparse(matrix)
     offset = offsets(length)
-    values = matrix.data.astype(np.float64, copy=False)
     check_finite(matrix, offset, unit)
-    largest = float(np.abs(values).max()) if len(values) else 0.0
+    values = matrix.data if sp.issparse(matrix) else matrix.reshape(-1)
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    largest = max(-low, high)
     if largest > LARGEST_FEATURE:
-        i, _ = place_of(int(np.abs(values).argmax()), matrix, offset)
+        entry = int(values.argmin() if -low > high else values.argmax())
+        i, _ = place_of(entry, matrix, offset)
         raise InputError(
             f"X[{i}] has a feature of size {largest:.3g}; above {LARGEST_FEATURE:.0e} scores "
             "overflow. Scale the features, for example with sklearn.preprocessing.MaxAbsScaler."
@@ -202,7 +238,10 @@ def tokens_of(matrix: Any, length: np.ndarray, unit: str = "position") -> Tokens
         raise InputError(
             f"X has {matrix.shape[1]} columns; expected at most {np.iinfo(np.int32).max}."
         )
-    return Tokens(
+    if not sp.issparse(matrix):
+        kind = np.float32 if matrix.dtype == np.float32 else np.float64
+        return Tokens.dense(_plain(matrix, kind), offset)
+    return Tokens.sparse(
         _plain(matrix.indptr, np.int64),
         _plain(matrix.indices, np.int32),
         _plain(values, np.float64),
@@ -229,15 +268,15 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
         raise InputError(f"X holds dates or times ({X.dtype}); convert them to numbers.")
     named: dict[str, Any] = {"input_name": "X", "estimator": "StructuredSVM"}
     try:  # (what is not finite is told with its place below)
-        table = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **named
-        )
+        table = check_array(X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **named)
     except ValueError as error:
         raise InputError(str(error)) from error
-    matrix = sp.csr_array(table)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the user's matrix stays as it is
-        matrix.sum_duplicates()
+    if sp.issparse(table) and not table.has_canonical_format:
+        table = sp.csr_array(table, dtype=np.float64, copy=True)  # the user's stays as it is
+        table.sum_duplicates()
+    matrix = in_fit_form(table)
+    if hasattr(X, "__array__") and not sp.issparse(matrix):
+        matrix = matrix.copy()  # (which may be X itself, and X may be changed later)
     return tokens_of(matrix, np.ones(matrix.shape[0], dtype=np.int64)), matrix.shape[1]
 
 

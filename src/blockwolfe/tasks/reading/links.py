@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from blockwolfe.data.links import Links
 from blockwolfe.data.positions import array_of, check_sparse
 from blockwolfe.errors import InputError
-from blockwolfe.features.emissions import Tokens
+from blockwolfe.features.rows import Tokens
 from blockwolfe.structures.links import all_links, check_links, check_shape
 from blockwolfe.tasks.reading.inputs import tokens_of
 
@@ -46,9 +46,7 @@ def read_links(X: Any, bias: bool) -> LinkRows:
 
 def no_nodes(n: int) -> Tokens:
     """No feature rows: in a matching and in a parse only links have features."""
-    offset = np.zeros(n + 1, dtype=np.int64)
-    empty = np.zeros(0, dtype=np.int32)
-    return Tokens(np.zeros(1, dtype=np.int64), empty, np.zeros(0), offset)
+    return Tokens.empty(np.zeros(n + 1, dtype=np.int64))
 
 
 def _read_one(x: Any, i: int) -> tuple[Any, np.ndarray, tuple[int, int]]:

@@ -1,0 +1,266 @@
+"""Rows of features that are mostly not zero: kept without indices, multiplied as matrices.
+
+The rows of a block are a matrix X (rows x p), the weights of their group a matrix W (p x labels),
+both row-major and flat. Scores are X W, and parts add X^T delta to the weights. X may be of single
+precision; all sums are of double precision.
+
+Functions that score and add are compiled by themselves and handed to their callers with the data:
+compiled into them, they would take longer to compile than all else that callers do.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from blockwolfe.base.compiled import Piece, announced_compilation, jit
+from blockwolfe.base.lanes import add_product, add_product_of_columns, stack_vector
+
+__all__ = ["Place", "Products", "inner", "no_products", "products"]
+
+# Features at a time: their weights stay in the fastest memory for all rows and parts of a block.
+CHUNK = 128
+# Where a larger share of all parts is added, they are added as a product of matrices,
+ADD_SHARE = 0.2
+# with so many of them laid out at a time.
+ROOM = 2048
+
+
+class Products(NamedTuple):
+    """What is done with the dense rows of a block; `place` is a `Place`.
+
+    * ``score(values, single, place, w, scale, theta)``: theta[p] += scale times the score of p, for
+      all parts p of the rows;
+    * ``peek(values, single, place, w, part, size, theta)``: theta[p] = the score of p, for the
+      listed parts p that are of these rows, each listed once;
+    * ``add(values, single, place, part, delta, size, coefficient, out)``: out += coefficient
+      times the features of such parts, times delta.
+    """
+
+    score: Any
+    peek: Any
+    add: Any
+
+
+class Place(NamedTuple):
+    """Where the rows of a block lie, and their parts: that of row t and label k is first + t K + k.
+
+    (Compiled code takes it as a plain tuple.)
+    """
+
+    begin: int  # of the rows, in `values` or `single`
+    n_rows: int
+    width: int
+    n_labels: int  # K
+    first: int
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+@jit
+def _add_scores(x: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
+    """Sums of four rows and eight labels fill the registers of most machines."""
+    begin, n_rows, width, n_labels, first = place
+    four, two = n_rows - n_rows % 4, n_rows - n_rows % 2
+    for f in range(0, width, CHUNK):
+        n, at, right = min(CHUNK, width - f), begin + f, (w, f * n_labels, n_labels)
+        out = (theta, first, n_labels)
+        add_product(4, (x, at, width), right, out, (four, n, n_labels), scale)  # type: ignore[call-arg]  # (Numba adds the first)
+        if four < two:
+            left, out = (x, at + four * width, width), (theta, first + four * n_labels, n_labels)
+            add_product(2, left, right, out, (2, n, n_labels), scale)
+        if two < n_rows:
+            left, out = (x, at + two * width, width), (theta, first + two * n_labels, n_labels)
+            add_product(1, left, right, out, (1, n, n_labels), scale)
+
+
+@jit(fastmath={"contract"})
+def inner(x: Any, at: int, y: Any, other: int, n: int) -> float:
+    """<x[at:at+n], y[other:other+n]>; four sums, in the same order for all kinds of numbers."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    own, others, whole = x[at : at + n], y[other : other + n], n - n % 4
+    for f in range(0, whole, 4):
+        a += np.float64(own[f]) * np.float64(others[f])
+        b += np.float64(own[f + 1]) * np.float64(others[f + 1])
+        c += np.float64(own[f + 2]) * np.float64(others[f + 2])
+        d += np.float64(own[f + 3]) * np.float64(others[f + 3])
+    for f in range(whole, n):
+        a += np.float64(own[f]) * np.float64(others[f])
+    return (a + b) + (c + d)
+
+
+@jit
+def _score(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
+    if single.shape[0] > 0:
+        _add_scores(single, place, w, scale, theta)
+    else:
+        _add_scores(values, place, w, scale, theta)
+
+
+# -- some parts ------------------------------------------------------------------------------------
+
+
+@jit(inline="always")
+def _dot_column(x: Any, at: int, w: Any, place: int, n: int, n_labels: int) -> float:
+    """sum_f x[at + f] w[place + f * n_labels]; four sums, so that none waits for another."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    e, end, p, stride = np.uint64(at), np.uint64(at + n), np.uint64(place), np.uint64(n_labels)
+    while e + four <= end:
+        a += x[e] * w[p]
+        b += x[e + one] * w[p + stride]
+        c += x[e + two] * w[p + two * stride]
+        d += x[e + three] * w[p + three * stride]
+        e, p = e + four, p + four * stride
+    while e < end:
+        a += x[e] * w[p]
+        e, p = e + one, p + stride
+    return (a + b) + (c + d)
+
+
+@jit(inline="always")
+def _split(p: Any, n_labels: int) -> tuple[Any, Any]:
+    """Row and label of a part."""
+    t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
+    return t, p - t * n_labels
+
+
+@jit(fastmath={"contract"})
+def _score_some(x: Any, place: Any, w: Any, part: Any, size: int, theta: Any) -> None:
+    begin, n_rows, width, n_labels, first = place
+    for f in range(0, width, CHUNK):
+        n = min(CHUNK, width - f)
+        for s in range(size):
+            p = np.int64(part[s]) - first
+            if 0 <= p < n_rows * n_labels:
+                t, label = _split(p, n_labels)
+                at = begin + t * width + f
+                own = _dot_column(x, at, w, f * n_labels + label, n, n_labels)
+                theta[first + p] = own if f == 0 else theta[first + p] + own
+
+
+@jit
+def _peek(values: Any, single: Any, place: Any, w: Any, part: Any, size: int, theta: Any) -> None:
+    if single.shape[0] > 0:
+        _score_some(single, place, w, part, size, theta)
+    else:
+        _score_some(values, place, w, part, size, theta)
+
+
+@jit(fastmath={"contract"})
+def _add_few(
+    x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
+    """Part by part."""
+    begin, n_rows, width, n_labels, first = place
+    one, stride = np.uint64(1), np.uint64(n_labels)
+    for f in range(0, width, CHUNK):
+        n = min(CHUNK, width - f)
+        for s in range(size):
+            p, change = np.int64(part[s]) - first, coefficient * delta[s]
+            if 0 <= p < n_rows * n_labels:
+                t, label = _split(p, n_labels)
+                e, at = np.uint64(begin + t * width + f), np.uint64(f * n_labels + label)
+                for _ in range(n):
+                    out[at] += change * x[e]
+                    e, at = e + one, at + stride
+
+
+@jit
+def _add_many(
+    x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
+    """As a product of matrices, of as many rows at a time as there is room for."""
+    begin, n_rows, width, n_labels, first = place
+    grid: Any = stack_vector(ROOM)  # type: ignore[call-arg]  # (Numba adds the first)
+    step, four = ROOM // n_labels, width - width % 4
+    for t in range(0, n_rows, step):
+        n = min(step, n_rows - t)
+        own, n_parts = first + t * n_labels, n * n_labels
+        for p in range(n_parts):
+            grid[p] = 0.0
+        for s in range(size):
+            if own <= part[s] < own + n_parts:
+                grid[part[s] - own] += delta[s]
+        at = begin + t * width
+        right, rows = (grid, 0, n_labels), (out, 0, n_labels)
+        add_product_of_columns(4, (x, at, width), right, rows, (four, n, n_labels), coefficient)
+        for f in range(four, width):
+            right, rows = (grid, 0, n_labels), (out, f * n_labels, n_labels)
+            add_product_of_columns(
+                1, (x, at + f, width), right, rows, (1, n, n_labels), coefficient
+            )
+
+
+@jit
+def _add_some(
+    x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
+    _, n_rows, _, n_labels, _ = place
+    if n_rows > 3 and size > ADD_SHARE * n_rows * n_labels and n_labels <= ROOM:
+        _add_many(x, place, part, delta, size, coefficient, out)
+    else:
+        _add_few(x, place, part, delta, size, coefficient, out)
+
+
+@jit
+def _add(
+    values: Any, single: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float,
+    out: Any,
+) -> None:  # fmt: skip
+    if single.shape[0] > 0:
+        _add_some(single, place, part, delta, size, coefficient, out)
+    else:
+        _add_some(values, place, part, delta, size, coefficient, out)
+
+
+# -- as values -------------------------------------------------------------------------------------
+
+
+@jit
+def _score_nothing(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
+    return
+
+
+@jit
+def _peek_nothing(
+    values: Any, single: Any, place: Any, w: Any, part: Any, size: int, theta: Any
+) -> None:
+    return
+
+
+@jit
+def _add_nothing(
+    values: Any, single: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float,
+    out: Any,
+) -> None:  # fmt: skip
+    return
+
+
+_I64, _F64, _VECTOR, _PARTS = types.int64, types.float64, types.float64[::1], types.int32[::1]
+_ROWS = (_VECTOR, types.float32[::1], types.UniTuple(_I64, len(Place._fields)))
+
+
+def _pieces(score: Any, peek: Any, add: Any) -> Products:
+    with announced_compilation("products with dense features"):
+        return Products(
+            Piece(score, types.void(*_ROWS, _VECTOR, _F64, _VECTOR)),
+            Piece(peek, types.void(*_ROWS, _VECTOR, _PARTS, _I64, _VECTOR)),
+            Piece(add, types.void(*_ROWS, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+        )
+
+
+@functools.cache
+def products() -> Products:
+    """For data with dense rows."""
+    return _pieces(_score, _peek, _add)
+
+
+@functools.cache
+def no_products() -> Products:
+    """For data without dense rows, of the same types."""
+    return _pieces(_score_nothing, _peek_nothing, _add_nothing)
