@@ -204,11 +204,18 @@ def score_label(
     e, step = np.uint64(begin), np.uint64(stride)
     last, at = np.uint64(end), np.uint64(label)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    if value.shape[0] == 0:
+        while e + four <= last:
+            a += w[np.uint64(index[e]) * step + at]
+            b += w[np.uint64(index[e + one]) * step + at]
+            c += w[np.uint64(index[e + two]) * step + at]
+            d += w[np.uint64(index[e + three]) * step + at]
+            e += four
     while e + four <= last:
-        a += valued(value, e, 1.0) * w[np.uint64(index[e]) * step + at]
-        b += valued(value, e + one, 1.0) * w[np.uint64(index[e + one]) * step + at]
-        c += valued(value, e + two, 1.0) * w[np.uint64(index[e + two]) * step + at]
-        d += valued(value, e + three, 1.0) * w[np.uint64(index[e + three]) * step + at]
+        a += value[e] * w[np.uint64(index[e]) * step + at]
+        b += value[e + one] * w[np.uint64(index[e + one]) * step + at]
+        c += value[e + two] * w[np.uint64(index[e + two]) * step + at]
+        d += value[e + three] * w[np.uint64(index[e + three]) * step + at]
         e += four
     while e < last:
         a += valued(value, e, 1.0) * w[np.uint64(index[e]) * step + at]
@@ -224,13 +231,20 @@ def _score_two(
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     e, last, one, two = np.uint64(begin), np.uint64(end), np.uint64(1), np.uint64(2)
     first, second = np.uint64(labels[0]), np.uint64(labels[1])
+    if value.shape[0] == 0:
+        while e + two <= last:
+            base, other = np.uint64(index[e]), np.uint64(index[e + one])
+            a += w[base + first]
+            b += w[base + second]
+            c += w[other + first]
+            d += w[other + second]
+            e += two
     while e + two <= last:
-        x, base = valued(value, e, 1.0), np.uint64(index[e])
-        a += x * w[base + first]
-        b += x * w[base + second]
-        x, base = valued(value, e + one, 1.0), np.uint64(index[e + one])
-        c += x * w[base + first]
-        d += x * w[base + second]
+        base, other = np.uint64(index[e]), np.uint64(index[e + one])
+        a += value[e] * w[base + first]
+        b += value[e] * w[base + second]
+        c += value[e + one] * w[other + first]
+        d += value[e + one] * w[other + second]
         e += two
     if e < last:
         x, base = valued(value, e, 1.0), np.uint64(index[e])
@@ -285,6 +299,18 @@ def score_parts(
         theta[p] = one + _constant(w, layout, t, n_positions, label)
 
 
+@jit(inline="always")
+def _add_column(indices: Any, values: Any, span: Any, label: int, change: float, out: Any) -> None:
+    """Add `change` times the features of a position to the weights of a label."""
+    at = np.uint64(label)
+    if values.shape[0] == 0:
+        for e in range(span[0], span[1]):
+            out[np.uint64(indices[e]) + at] += change
+    else:
+        for e in range(span[0], span[1]):
+            out[np.uint64(indices[e]) + at] += change * values[e]
+
+
 @jit
 def add_parts(
     tokens: Tokens,
@@ -316,9 +342,7 @@ def add_parts(
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
         label = p - t * n_labels
         end = np.uint64(indptr[begin + t] if dense else indptr[begin + t + 1])
-        for e in range(np.uint64(indptr[begin + t]), end):
-            at = np.uint64(indices[e]) + np.uint64(label)
-            out[at] += valued(values, e, change)
+        _add_column(indices, values, (np.uint64(indptr[begin + t]), end), label, change, out)
         if bias >= 0:
             out[bias + label] += change
         if first >= 0 and t == 0:
