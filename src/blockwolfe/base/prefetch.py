@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.cgutils import ir
 from numba.extending import lower_builtin, type_callable
 
 from blockwolfe.base.compiled import jit
