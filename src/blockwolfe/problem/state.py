@@ -167,7 +167,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     """
     n_features, has_threads = blocks.n_features, workers is not None and workers.has_threads
     data = blocks.data if blocks.kernel is None else blocks.kernel.summing
-    in_room = max(ROOM // n_features, 1)
+    in_room = max(ROOM // max(n_features, 1), 1)
     pieces, v = (
         Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES)),
         np.zeros(n_features),
