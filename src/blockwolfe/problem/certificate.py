@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
+from blockwolfe.base.claims import Pieces, claim
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.pace import Pace
@@ -128,7 +129,7 @@ def unpack_corner(seam: Any, data: Any, i: Any, work: Any, size: Any) -> Any:
 
 @jit
 def _sweep(
-    span: Any,
+    pieces: Pieces,
     order: Any,
     blocks: Any,
     seam: Seam,
@@ -138,10 +139,33 @@ def _sweep(
     work: SweepWork,
     out: Any,
 ) -> int:
-    """Hinge, gap and the size of their features at positions span[0]:span[1] of the order.
+    """Hinge, gap and the size of their features at the positions that are left to claim.
 
     Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
+    end, k = pieces.cuts[-1], claim(pieces.claimed)
+    while k + 1 < pieces.cuts.shape[0]:
+        span = pieces.cuts[k], pieces.cuts[k + 1]
+        stop = _sweep_span(span, order, blocks, seam, data, scratch, store, work, out)
+        if stop < span[1]:
+            return stop
+        k = claim(pieces.claimed)
+    return end
+
+
+@register_jitable(forceinline=True)
+def _sweep_span(
+    span: Any,
+    order: Any,
+    blocks: Any,
+    seam: Any,
+    data: Any,
+    scratch: Any,
+    store: Any,
+    work: Any,
+    out: Any,
+) -> Any:
+    """The same at positions span[0]:span[1]."""
     truth, weight, column_norm, w, room = blocks
     features, oracles = seam.features, seam.oracles
     theta, seen = w if seam.is_identity else work.theta, work.seen
@@ -271,13 +295,13 @@ def _fill(
     """
     of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, *at)
 
-    def fill(part: Span, work: SweepWork, scratch: Any) -> int:
+    def fill(pieces: Pieces, work: SweepWork, scratch: Any) -> int:
         args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-        return int(call(_sweep, blocks.kind, part, *args))
+        return int(call(_sweep, blocks.kind, pieces, *args))
 
     if workers is not None and workers.has_threads:
         return workers.run(span, fill)
-    return fill(span, *own)
+    return fill(Pieces.of(*span, 1), *own)
 
 
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
@@ -348,7 +372,7 @@ def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None
     of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, v, blocks.corner_size)
     out = _room_for_answers(blocks, none, keep=False)
     args = (none, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-    call(_sweep, blocks.kind, (0, 0), *args)
+    call(_sweep, blocks.kind, Pieces.of(0, 0, 1), *args)
 
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:

@@ -17,18 +17,20 @@ Under bounds (docs/mathematics.md)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.claims import Pieces, claim
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.identity import differences
 from blockwolfe.base.inner import inner
 from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.workers import Span, Workers, cut
+from blockwolfe.problem.workers import Workers
 from blockwolfe.tasks.base import Corners
 
 __all__ = [
@@ -44,8 +46,10 @@ __all__ = [
     "within_bounds",
 ]
 
-# Shares in which v is summed: as many threads can help.
-SHARES = 4
+# Shares in which v is summed, at least and at most: as many threads can help. More than the least,
+# or more than one at a time in one thread, only where they take no more than so many numbers: v may
+# be most of the memory there is.
+SHARES, MOST_SHARES, ROOM = 4, 32, 1 << 18
 
 
 class ActiveSet(NamedTuple):
@@ -139,42 +143,64 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 @jit
 def _accumulate(
-    span: Any, add: Any, data: Any, weight: Any, truth: Corners, store: Store, v: Any
+    pieces: Pieces, add: Any, data: Any, weight: Any, truth: Corners, store: Store, shares: Any
 ) -> None:
-    """Add to v: sum_i weight_i F_i (truth_i - mean_i) over the blocks span[0]:span[1]."""
-    for i in range(span[0], span[1]):
-        begin, end = truth.start[i], truth.start[i + 1]
-        part, value = truth.part[begin:end], truth.value[begin:end]
-        add(data, i, part, value, end - begin, weight[i], v)
-        begin, end = store.start[i], store.start[i] + store.length[i]
-        part, value = store.part[begin:end], store.mean[begin:end]
-        add(data, i, part, value, end - begin, -weight[i], v)
+    """Add to shares[k]: sum_i weight_i F_i (truth_i - mean_i) over piece k, while any are left."""
+    k = claim(pieces.claimed)
+    while k + 1 < pieces.cuts.shape[0]:
+        v = shares[k]
+        for i in range(pieces.cuts[k], pieces.cuts[k + 1]):
+            begin, end = truth.start[i], truth.start[i + 1]
+            part, value = truth.part[begin:end], truth.value[begin:end]
+            add(data, i, part, value, end - begin, weight[i], v)
+            begin, end = store.start[i], store.start[i] + store.length[i]
+            part, value = store.part[begin:end], store.mean[begin:end]
+            add(data, i, part, value, end - begin, -weight[i], v)
+        k = claim(pieces.claimed)
 
 
 def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> np.ndarray:
     """Compute v = sum_i weight_i F_i (truth_i - mean_i), free of accumulated rounding.
 
-    Summed in the same few shares whether or not threads share the work: to the same bits.
+    Summed in the same shares, and those in the same order, whether or not threads share the work:
+    to the same bits.
     """
+    n_features, has_threads = blocks.n_features, workers is not None and workers.has_threads
     data = blocks.data if blocks.kernel is None else blocks.kernel.summing
-
-    def share(span: Span, *_: Any) -> np.ndarray:
-        v = np.zeros(blocks.n_features)
-        args = (span, blocks.features.add, data, blocks.weight, blocks.truth, store, v)
-        call(_accumulate, blocks.kind, *args)
-        return v
-
-    spans = cut(len(blocks), SHARES)
-    if workers is not None and workers.has_threads:
-        shares = iter(workers.map(share, spans))
-    else:
-        shares = (share(span) for span in spans)
-    v = next(shares)
-    for more in shares:  # (in place: v may be most of the memory there is)
-        v += more
+    in_room = max(ROOM // max(n_features, 1), 1)
+    pieces, v = (
+        Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES)),
+        np.zeros(n_features),
+    )
+    for some in pieces.rounds(MOST_SHARES if has_threads else in_room):
+        shares = np.zeros((len(some.cuts) - 1, n_features))
+        args = (some, blocks.features.add, data, blocks.weight, blocks.truth, store, shares)
+        _each(workers, lambda _, args=args: call(_accumulate, blocks.kind, *args))  # type: ignore[misc]
+        _add_rows(shares, v, workers)
     if blocks.kernel is not None:
         blocks.kernel.complete(v)
     return v
+
+
+def _each(workers: Workers | None, work: Callable[[int], Any]) -> None:
+    """In every thread, or in this one."""
+    if workers is not None and workers.has_threads:
+        workers.each(work)
+    else:
+        work(0)
+
+
+def _add_rows(shares: np.ndarray, v: np.ndarray, workers: Workers | None) -> None:
+    """Add to v row after row; where they are long, threads take some columns each."""
+    n_columns = workers.n_jobs if workers is not None and shares.size > ROOM else 1
+    cuts = np.linspace(0, len(v), n_columns + 1).astype(int)
+
+    def add_columns(k: int) -> None:
+        mine = slice(cuts[k], cuts[k + 1])
+        for share in shares:
+            v[mine] += share[mine]
+
+    _each(workers if n_columns > 1 else None, add_columns)
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:

@@ -158,8 +158,8 @@ MUTANTS = [
     ),
     Mutant(
         STATE,
-        "spans = cut(len(blocks), SHARES)",
-        "spans = cut(len(blocks) - 1, SHARES)",
+        "Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES))",
+        "Pieces.of(0, len(blocks) - 1, min(max(in_room, SHARES), MOST_SHARES))",
         "the last block is left out of v",
         DENSE,
     ),

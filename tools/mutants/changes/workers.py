@@ -9,26 +9,35 @@ THREADS = "tests/problem/test_threads.py"
 WORKERS = "tests/methods/test_workers.py"
 CUT = "tests/problem/test_spans.py"
 
+CLAIMS, CREW = "base/claims.py", "problem/crew.py"
+
 MUTANTS = [
     Mutant(
-        FILE,
-        "cuts = np.linspace(0, n, min(n, n_pieces) + 1).astype(int)",
-        "cuts = np.linspace(0, n - 1, min(n, n_pieces) + 1).astype(int)",
+        CLAIMS,
+        "cuts = begin + np.arange(n_pieces + 1) * (end - begin) // max(n_pieces, 1)",
+        "cuts = begin + np.arange(n_pieces + 1) * (end - begin - 1) // max(n_pieces, 1)",
         "the last block is answered by nobody",
         CUT,
     ),
     Mutant(
         FILE,
-        "return min(early, default=end)",
-        "return max(early, default=end)",
+        "return int(min(self.each(lambda k: fill(pieces, *self._own_of(k)))))",
+        "return int(max(self.each(lambda k: fill(pieces, *self._own_of(k)))))",
         "blocks without an answer keep their zeros: a false certificate",
         CUT,
     ),
     Mutant(
-        FILE,
-        "results[k] = fill(span, *mine)",
-        "results[0] = fill(span, *mine)",
+        CLAIMS,
+        "for k in range(0, len(self.cuts) - 1, n_pieces):",
+        "for k in range(0, len(self.cuts) - n_pieces, n_pieces):",
         "shares of v are lost",
+        CUT,
+    ),
+    Mutant(
+        CREW,
+        "                self._error = error\n",
+        "                pass\n",
+        "an error in a thread is lost, and with it the blocks that were not answered",
         CUT,
     ),
 ]

@@ -11,11 +11,10 @@ import numpy as np
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.work import Direction, make_work
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
-from blockwolfe.methods.subgradient.visits import Counted, Pull, add_visits
+from blockwolfe.methods.subgradient.visits import Counted, Pull, Room, add_visits
 from blockwolfe.problem.certificate import broken_oracle
 from blockwolfe.rules.passes import Passes
 from blockwolfe.rules.sampling import Sampling
@@ -40,14 +39,9 @@ class VisitEngine(PrimalEngine):
         self.passes, self.pull = Passes(self.n_blocks, sampling, self.rng), pull
         self.total = self.w.copy()
         self.late = np.zeros(blocks.n_features if method.is_averaged else 0)
-        work = make_work(blocks)
-        work = work if blocks.is_coded else work._replace(part=work.code)
-        n_listed = len(work.part) + int(np.diff(blocks.truth.start).max())
-        slots = np.zeros(0, dtype=np.int32)  # (no means are kept, so nothing is found in them)
-        listed = Direction(np.zeros(n_listed, dtype=np.int32), slots, np.zeros(n_listed))
-        self._work = work._replace(theta=np.zeros(blocks.n_parts), direction=listed)
+        self._room = Room.of(blocks)
         pulls = self.n_blocks * blocks.weight
-        self._counted = Counted(blocks.truth, pulls, blocks.corner_size)
+        self._counted = Counted(blocks.true_codes, pulls, blocks.corner_size)
         self._made = np.zeros(1, dtype=np.int64)
         self._packing = Packing(blocks.kind and (blocks.kind, "subgradient"))
 
@@ -115,7 +109,7 @@ class VisitEngine(PrimalEngine):
         blocks = self.blocks
         of_blocks = (self._counted, blocks.visited.seam, blocks.is_unit, blocks.data, self._own[1])
         return self._packing.of(
-            self.pull, *of_blocks, self.total, self.late, self._work, self._made
+            self.pull, *of_blocks, self.total, self.late, self._room, self._made
         )
 
     # -- checkpoints ---------------------------------------------------------------------------

@@ -14,13 +14,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
-from blockwolfe.dual.work import Work
-from blockwolfe.tasks.base import Corners
+from blockwolfe.problem.blocks import Blocks
+from blockwolfe.tasks.base import Codes
 
-__all__ = ["Counted", "Pull", "Sums", "add_visits", "sum_of_totals"]
+__all__ = ["Counted", "Pull", "Room", "Sums", "add_visits", "sum_of_totals"]
 
 
 class Sums(NamedTuple):
@@ -46,9 +47,31 @@ class Pull(NamedTuple):
 class Counted(NamedTuple):
     """Of every block: its true output, n weight_i, and how many entries a code of it has."""
 
-    truth: Corners
+    truth: Codes
     pull: np.ndarray
     room: np.ndarray
+
+
+class Room(NamedTuple):
+    """Arrays that a visit writes to."""
+
+    theta: np.ndarray  # scores by part
+    code: np.ndarray  # the output of an oracle call: its code,
+    value: np.ndarray  # and its values (not read where all are one)
+    found: np.ndarray  # where outputs are coded, its parts,
+    true: np.ndarray  # and those of the true one
+    part: np.ndarray  # what the two differ in
+    delta: np.ndarray
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> Room:
+        """For any block."""
+        sizes = (blocks.corner_size, blocks.part_size, np.diff(blocks.true_codes.start))
+        n_entries = max(blocks.n_parts, *(int(size.max()) for size in sizes))
+        code, found, true = (np.zeros(n_entries, dtype=np.int32) for _ in range(3))
+        part, delta = np.zeros(2 * n_entries, dtype=np.int32), np.zeros(2 * n_entries)
+        theta, value = np.zeros(blocks.n_parts), np.zeros(n_entries)
+        return cls(theta, code, value, found, true, part, delta)
 
 
 @jit
@@ -70,29 +93,63 @@ def _add_times(factor: float, w: np.ndarray, late: np.ndarray) -> None:
 
 
 @jit
-def _difference(truth: Corners, i: int, value: np.ndarray, n_found: int, work: Work) -> int:
-    """The true output minus the one in `work`, as `work.direction`; how many entries it has.
+def _is_true(truth: Codes, i: int, code: np.ndarray, value: np.ndarray, size: int) -> bool:
+    """Whether an output is the true one, entry by entry; no values mean ones."""
+    begin = truth.start[i]
+    if truth.start[i + 1] - begin != size:
+        return False
+    for s in range(np.uint64(size)):
+        if truth.code[begin + s] != code[s]:
+            return False
+    for s in range(np.uint64(size if value.shape[0] else 0)):
+        if truth.value[begin + s] != value[s]:
+            return False
+    return True
 
-    Entry by entry: outputs are listed in one order, and most of two outputs is the same. What is
-    left may name a part twice, which sums do not mind.
+
+@jit
+def _difference(true: Any, found: Any, sizes: Any, room: Room) -> int:
+    """One output minus another, as (room.part, room.delta); how many entries it has.
+
+    Each is a pair of parts and values (no values mean ones). Entry by entry: outputs are listed in
+    one order, and most of two outputs is the same. What is left may name a part twice, which sums
+    do not mind.
     """
-    part, delta, begin = work.direction.part, work.direction.delta, truth.start[i]
-    n_true, is_unit, n = truth.start[i + 1] - begin, value.shape[0] == 0, 0
+    (mine, my_value), (other, its_value), part, delta = true, found, room.part, room.delta
+    is_unit, (n_true, n_found), n = its_value.shape[0] == 0, sizes, 0
     n_both = min(n_true, n_found)
     for s in range(np.uint64(n_both)):
-        found = 1.0 if is_unit else value[s]
-        mine, is_same = truth.value[begin + s], truth.part[begin + s] == work.part[s]
-        if not (is_same and mine == found):
-            part[n], delta[n] = truth.part[begin + s], mine
-            part[n + 1], delta[n + 1] = work.part[s], -found
+        a, b = (1.0, 1.0) if is_unit else (my_value[s], its_value[s])
+        if mine[s] != other[s] or a != b:
+            part[n], delta[n] = mine[s], a
+            part[n + 1], delta[n + 1] = other[s], -b
             n += 2
     for s in range(n_both, n_true):
-        part[n], delta[n] = truth.part[begin + s], truth.value[begin + s]
+        part[n], delta[n] = mine[s], 1.0 if is_unit else my_value[s]
         n += 1
     for s in range(n_both, n_found):
-        part[n], delta[n] = work.part[s], -1.0 if is_unit else -value[s]
+        part[n], delta[n] = other[s], -1.0 if is_unit else -its_value[s]
         n += 1
     return n
+
+
+@register_jitable(forceinline=True)
+def _moved(seam: Any, data: Any, i: Any, truth: Any, value: Any, size: Any, room: Any) -> Any:
+    """The true output of block i minus the one in (room.code, value); how many entries it has.
+
+    Codes are compared first, and both outputs taken apart only where they differ: the parts of
+    true outputs would have to come from far away in memory.
+    """
+    if _is_true(truth, i, room.code, value, size):
+        return 0
+    begin, end = truth.start[i], truth.start[i + 1]
+    code = truth.code[begin:end]
+    if not seam.is_coded:
+        mine = code, truth.value[begin:end]
+        return _difference(mine, (room.code, value), (end - begin, size), room)
+    n_true = seam.oracles.unpack(data, i, code, end - begin, room.true)
+    n_found = seam.oracles.unpack(data, i, room.code, size, room.found)
+    return _difference((room.true, value), (room.found, value), (n_true, n_found), room)
 
 
 @jit
@@ -111,20 +168,16 @@ def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> N
 
     It stops at a block whose oracle gives more than it may.
     """
-    pull, counted, seam, is_unit, data, scratch, total, late, work, made = unpack(packed)
+    pull, counted, seam, is_unit, data, scratch, total, late, room, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
-    part, delta = work.direction.part, work.direction.delta
-    value = work.value[:0] if is_unit else work.value
+    part, delta, value = room.part, room.delta, room.value[:0] if is_unit else room.value
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
-        seam.features.score(data, i, total, _scale(pull, k), work.theta)
-        size, _, _ = oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
+        seam.features.score(data, i, total, _scale(pull, k), room.theta)
+        size, _, _ = oracles.maximize(data, i, room.theta, scratch, room.code, room.value)
         if size > counted.room[i]:
             return
-        n_parts = size  # (where outputs are not coded, `work.part` is `work.code`)
-        if seam.is_coded:
-            n_parts = oracles.unpack(data, i, work.code, size, work.part)
-        moved = _difference(counted.truth, i, value, n_parts, work)
+        moved = _moved(seam, data, i, counted.truth, value, size, room)
         if is_bounded:
             _shrink(k / (k + 1.0), total)
             share = pull.factor * counted.pull[i] / (k + 1.0)
