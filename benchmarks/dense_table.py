@@ -124,8 +124,8 @@ def line(shape: tuple[int, int, int], n: int, dtype: Any, repetitions: int) -> l
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--small", action="store_true", help="one small shape, to see it run")
-    parser.add_argument("--blocks", type=int, default=100)
-    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--blocks", type=int, default=20)
+    parser.add_argument("--repetitions", type=int, default=60)
     given = parser.parse_args()
     n, repetitions = (4, 1) if given.small else (given.blocks, given.repetitions)
     shapes = SMALL if given.small else SHAPES

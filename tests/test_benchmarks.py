@@ -217,3 +217,9 @@ def test_settings_over_folds():
     assert (same["measure"], number(same["difference"])) == (ours["measure"], 0.0)
     assert other["model"] == "StructuredSVM, lam = 1000/n, tol = 0.01"
     assert number(other["difference"]) < 0.0
+
+
+def test_dense_features_beside_the_product():
+    rows = table_of("dense_table.py", "--small")
+    assert [row["values"] for row in rows] == ["float64", "float32"]
+    assert all(number(row["visit"]) >= 0.0 < number(row["full pass"]) for row in rows)

@@ -62,7 +62,7 @@ def test_a_long_w_scores_as_a_short_one(monkeypatch):
         scores = np.zeros((30, n_labels))
         for t in range(30):
             span = matrix.indptr[t], matrix.indptr[t + 1]
-            given = (matrix.indices, matrix.data, span, 1.0, scores[t], n_labels)
+            given = (matrix.indices, matrix.data, span, 1.0, scores[t], n_labels, n_labels)
             add_rows.py_func(w, *given)
         found.append(scores)
     np.testing.assert_array_equal(*found)

@@ -112,6 +112,15 @@ def graphs(X, Y):
     return [bw.tasks.Graph(x, e) for x, e in zip(X, edges, strict=True)], Y
 
 
+def parses():
+    rng = np.random.default_rng(0)
+    arcs = [(head, child) for head in range(4) for child in range(1, 4) if head != child]
+    X = [
+        bw.tasks.Arcs(rng.normal(size=(len(arcs), 5)).astype(np.float32), arcs, 3) for _ in range(6)
+    ]
+    return X, [[0, 1, 2], [2, 0, 2], [0, 1, 1], [2, 3, 0], [3, 3, 0], [0, 1, 2]]
+
+
 CHAINS = {
     "order 1": ({}, {}),
     "order 2": ({"order": 2}, {}),
@@ -139,14 +148,16 @@ def others(name):
     if name == "Segments":
         runs = [[(t, t + 1, k) for t, k in enumerate(y.tolist())] for y in Y]
         return bw.tasks.Segments(max_length=2), X, runs
+    if name == "SpanningTree":
+        return bw.tasks.SpanningTree(), *parses()
     if name == "Cut":
         return bw.tasks.Cut(), *graphs(X, [np.minimum(y, 1) for y in Y])
     task = bw.tasks.Tree() if name == "Tree" else bw.tasks.PairwiseGraph()
     return task, *graphs(X, Y)
 
 
-def pair_of(case, dtype=np.float64):
-    """The task and its data, in single precision and as `dtype`."""
+def pair_of(case):
+    """The task, its X in single and in double precision, and Y."""
     if case in CHAINS:
         options, data = CHAINS[case]
         X, Y = sequences(**data)
@@ -156,15 +167,30 @@ def pair_of(case, dtype=np.float64):
     if isinstance(X[0], bw.tasks.Graph):
         doubled = [bw.tasks.Graph(x.nodes.astype(np.float64), x.edges) for x in X]
         return task, X, doubled, Y
+    if isinstance(X[0], bw.tasks.Arcs):
+        doubled = [bw.tasks.Arcs(x.features.astype(np.float64), x.arcs, x.n_words) for x in X]
+        return task, X, doubled, Y
     return task, X, double(X), Y
 
 
-CASES = [*CHAINS, "Multiclass", "Multilabel", "Segments", "Tree", "PairwiseGraph", "Cut"]
+CASES = [
+    *CHAINS,
+    "Multiclass",
+    "Multilabel",
+    "Segments",
+    "Tree",
+    "PairwiseGraph",
+    "Cut",
+    "SpanningTree",
+]
 
 
 def rows_of(problem):
     data = problem.blocks.data
-    return data.tokens if hasattr(data, "tokens") else data.columns.node
+    if hasattr(data, "tokens"):
+        return data.tokens
+    node, edge = data.columns.node, data.columns.edge
+    return edge if data.columns.n_node_labels == 0 else node
 
 
 def solved(problem, **more):
@@ -266,7 +292,7 @@ def test_predictions_are_those_of_lists_of_pairs(monkeypatch):
 def test_rows_are_kept_by_their_share_of_values_that_are_not_zero():
     Y = [np.array([0, 1, 0, 1])] * 3
     rng = np.random.default_rng(0)
-    for share, is_dense in ((0.1, False), (0.3, False), (0.5, True), (1.0, True)):
+    for share, is_dense in ((0.1, False), (0.4, False), (0.6, True), (1.0, True)):
         X = [rng.normal(size=(4, 50)) * (rng.random((4, 50)) < share) for _ in Y]
         for form in (np.asarray, sp.csr_array, sp.csc_array):
             rows = rows_of(bw.Problem(bw.tasks.Chain(2), [form(x) for x in X], Y))

@@ -13,7 +13,8 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
-from blockwolfe.features.emissions import Layout, column_norms, gram_matrices, placed
+from blockwolfe.features.emissions import Layout, column_norms, placed
+from blockwolfe.features.gram import gram_matrices
 from blockwolfe.features.rows import Tokens
 from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_codes import LabelCodes

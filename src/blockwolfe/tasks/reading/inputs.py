@@ -43,7 +43,7 @@ __all__ = [
 
 LARGEST_FEATURE = 1e50
 # Rows are kept whole where at least this share of all values is not zero: see docs/decisions.md.
-DENSE_SHARE = 0.4
+DENSE_SHARE = 0.5
 FLOATS = [np.float64, np.float32]
 
 
