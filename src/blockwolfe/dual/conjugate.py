@@ -11,8 +11,8 @@ Corners of small weight should move little, or the direction leaves the simplice
 metric is that of alpha itself, d_y = alpha_y (r_y - sum_y alpha_y r_y), with a floor on alpha for
 those that enter.
 
-Under bounds the dual is piecewise quadratic: directions are those of the present piece, in which
-coordinates of w at a bound do not move, and the search is the exact one along all pieces.
+Under bounds the dual is piecewise quadratic: directions are about those of the present piece, in
+which coordinates of w at a bound do not move, and the search is the exact one along all pieces.
 """
 
 from __future__ import annotations
@@ -40,8 +40,14 @@ FLOOR = 0.02
 MOST_ON_FACE = 40
 # A direction is good enough when its residual has fallen to this share.
 RESIDUAL = 0.1
+# Share of its curvature that a coordinate of w keeps at a bound: with none, directions in which
+# all coordinates are at theirs would be as long as can be.
+HELD = 0.1
 # Lengths that are tried, each half of the one before.
 MOST_LENGTHS = 6
+# A direction that gains less than this share of the restricted gap gives way to the gradient, if
+# that gains more: projected, a direction of conjugate gradients need not go up.
+LITTLE = 0.01
 
 
 class _Place(NamedTuple):
@@ -134,14 +140,15 @@ class _Ascent:
         size = aim = inner(residual, scaled)
         step, n_done = scaled, 0
         while n_done < most and size > RESIDUAL**2 * aim:
-            move = self._curved(place, added(self.point, face.of, step, self.factor))
-            curvature, n_done = self.point.lam * inner(move, move), n_done + 1
+            move = added(self.point, face.of, step, self.factor)
+            held = self._held(place, move)
+            curvature, n_done = self.point.lam * inner(move, held), n_done + 1
             if not curvature > 0.0:  # (flat: any length will do, and the search finds one)
                 found = found + step if n_done == 1 else found
                 break
             gamma, before = size / curvature, size
             found = found + gamma * step
-            residual = residual + gamma * face.weight * scored(self.point, face.of, move)
+            residual = residual + gamma * face.weight * scored(self.point, face.of, held)
             scaled = face.descaled(residual)
             size = inner(residual, scaled)
             step = scaled + (size / before) * step
@@ -149,9 +156,10 @@ class _Ascent:
         change[face.member] = found
         return change, n_done
 
-    def _curved(self, place: _Place, move: np.ndarray) -> np.ndarray:
-        """Without coordinates that a bound holds."""
-        return move if not self.point.blocks.is_bounded else np.where(place.raw == place.w, move, 0.0)
+    def _held(self, place: _Place, move: np.ndarray) -> np.ndarray:
+        """The move of w: coordinates at a bound count little, but none has no curvature at all."""
+        is_bounded = self.point.blocks.is_bounded
+        return np.where(place.raw == place.w, move, HELD * move) if is_bounded else move
 
     # -- the way back ----------------------------------------------------------------------------
 
@@ -165,9 +173,11 @@ class _Ascent:
             best, change = found, 0.5 * change
         return best
 
-    def _searched(
-        self, place: _Place, height: np.ndarray, change: np.ndarray
-    ) -> _Segment | None:
+    def uphill(self, height: np.ndarray) -> np.ndarray:
+        """The gradient, scaled by block: projected, it goes up from wherever that is possible."""
+        return np.asarray(self.point.lam * self.scale[self.block] * self.weight * height)
+
+    def _searched(self, place: _Place, height: np.ndarray, change: np.ndarray) -> _Segment | None:
         alpha = place.alpha + change
         call(_project, "project", self.first, alpha)
         change = alpha - place.alpha
@@ -220,6 +230,8 @@ def ascend(
         change, n_made = ascent.direction(place, height, mean, min(most - n_done, MOST_ON_FACE))
         n_done += n_made
         segment = ascent.segment(place, height, change)
+        if segment is None or segment.gain < LITTLE * gap:
+            segment = _better(segment, ascent.segment(place, height, ascent.uphill(height)))
         if segment is None or not segment.gain > 0.0:
             break
         place = ascent.moved(place, segment)
@@ -227,6 +239,10 @@ def ascend(
     if n_done:
         _put(point, ascent.rows, place.alpha)
     return n_done
+
+
+def _better(a: _Segment | None, b: _Segment | None) -> _Segment | None:
+    return b if a is None or (b is not None and b.gain > a.gain) else a
 
 
 def _put(point: DualPoint, rows: np.ndarray, alpha: np.ndarray) -> None:

@@ -3,7 +3,8 @@
 A direction over the weights of stored corners sums to zero in every block, so that only
 differences count:
 
-    sum_y d_y z_y = sum_y d_y (z_y - z_ref)        <theta, z_y> - <theta, z_ref> = <theta, z_y - z_ref>
+    sum_y d_y z_y = sum_y d_y (z_y - z_ref)
+    <theta, z_y> - <theta, z_ref> = <theta, z_y - z_ref>
 
 Corners of one block agree in most of their parts. What is left is short, and the parts in which
 all agree are neither scored nor added. No sweep calls an oracle.

@@ -43,7 +43,7 @@ class BCFW(Method):
         one by one; by default more than one only where `n_jobs` and an expensive oracle make it
         pay. What was decided is in `result.method`.
     conjugate : `Conjugate()` for rounds of conjugate gradients over the weights of all stored
-        corners between passes, or None. For steps with active sets or a cache, without averaging.
+        corners between passes, or None. Not with averaging.
 
     >>> BCFW(averaging=True).averaging
     True
@@ -82,23 +82,13 @@ class BCFW(Method):
                 f"batch_size={self.batch_size} with a cache: a visit calls its oracle only if its "
                 "stored corners will not do, so there is no batch; leave one of the two out."
             )
-        self._check_rounds()
-        if self.line_search not in ("exact", "safe"):
-            raise unknown_option("line_search", self.line_search, ["exact", "safe"])
-
-    def _check_rounds(self) -> None:
-        if self.conjugate is None:
-            return
-        if not self.keeps_corners:
-            raise OptionError(
-                f"conjugate={self.conjugate} with step={self.step} and no cache: no corners are "
-                "stored; take step=Pairwise(), or cache=Cache()."
-            )
-        if self.averaging:
+        if self.conjugate is not None and self.averaging:
             raise OptionError(
                 f"conjugate={self.conjugate} with averaging=True: the average is one over visits, "
                 "and a round is none; leave one of the two out."
             )
+        if self.line_search not in ("exact", "safe"):
+            raise unknown_option("line_search", self.line_search, ["exact", "safe"])
 
     @property
     def words(self) -> str:
@@ -118,7 +108,8 @@ class BCFW(Method):
     @property
     def keeps_corners(self) -> bool:
         """Whether blocks store their corners."""
-        return self.step.needs_corners or self.cache is not None
+        has_rounds = self.conjugate is not None
+        return self.step.needs_corners or self.cache is not None or has_rounds
 
     @property
     def has_hits(self) -> bool:
