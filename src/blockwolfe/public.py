@@ -23,6 +23,7 @@ from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method
 from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.excessive_gap.method import ExcessiveGap
@@ -105,6 +106,7 @@ __all__ = [
     "Comparison",
     "ComparisonDisplay",
     "ConfusionDisplay",
+    "Conjugate",
     "ConvergenceDisplay",
     "Corrective",
     "Counts",

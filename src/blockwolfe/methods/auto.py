@@ -4,7 +4,9 @@ Gap sampling throughout, but every third visit takes the blocks in turn: where f
 few weights, each step changes the gaps of all, and stale estimates would keep the visits to some.
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
-cache unless the task's oracle is as cheap as looking at stored corners.
+cache unless the task's oracle is as cheap as looking at stored corners. With the cache come rounds
+of conjugate gradients over all stored corners, more of them where every call counts; none with an
+average, nor with a kernel.
 
 What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
 noisy, and the same seed gives the same run.
@@ -22,6 +24,7 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.rules.registry import register
@@ -33,6 +36,8 @@ __all__ = ["Auto"]
 
 SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
+# Rounds between passes, and those where every call counts.
+ROUNDS, MORE_ROUNDS = Conjugate(), Conjugate(every=2, n_iterations=100)
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
@@ -44,7 +49,7 @@ LONG_STEPS = 2e6
 @register
 @dataclass(frozen=True)
 class Auto(Method):
-    """Gap sampling and active-set steps; a cache where the task's oracle is expensive.
+    """Gap sampling and active-set steps; a cache and rounds where the task's oracle is expensive.
 
     What it chose, and why, is in `result.note` and in the trace.
 
@@ -89,6 +94,7 @@ class AutoEngine(BlockEngine):
         blocks = setup.blocks
         self._is_expensive = not blocks.is_cheap or blocks.n_steps >= EXPENSIVE_STEPS
         self._is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
+        self._has_rounds = not method.averaging and blocks.kernel is None
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
         self._choose(is_late=False, has_cache=False)
@@ -107,11 +113,13 @@ class AutoEngine(BlockEngine):
             return
         self._chosen = (is_late, has_cache)
         step, batch_size = Pairwise() if is_late else FW(), self.method.batch_size
+        rounds = MORE_ROUNDS if self._is_long else ROUNDS
         self.method = replace(
             self.method,
             step=step,
             cache=CACHE if has_cache else None,
             batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
+            conjugate=rounds if self._has_rounds and has_cache and is_late else None,
         )
         kind = "expensive" if self._is_expensive else "as cheap as stored corners"
         self.note = f"{self.method.words}; the oracle is {kind}"

@@ -22,6 +22,7 @@ class Counts:
     cache_hits: int = 0
     oracle_calls: int = 0
     certificate_calls: int = 0
+    sweeps: int = 0  # over the stored corners of all blocks, in rounds of conjugate gradients
 
     @property
     def effective_passes(self) -> float:

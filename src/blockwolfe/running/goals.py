@@ -118,10 +118,10 @@ class ToTolerance(Goal[Outcome]):
         return self._ending(driver) or (Status.STOPPED_BY_CALLBACK if stops else None)
 
     def passes_made(self, driver: Driver[Outcome]) -> float:
-        """Visits that need no oracle call cost less, and count less."""
+        """Visits that need no oracle call cost less, and count less; sweeps count like them."""
         counts = driver.engine.counts
         saved = (1.0 - 1.0 / HITS_PER_CALL) * counts.cache_hits / counts.n_blocks
-        return driver.memory.passes - saved
+        return driver.memory.passes - saved + counts.sweeps / HITS_PER_CALL
 
     def conclude(self, driver: Driver[Outcome]) -> Status | None:
         """A run always ends with a certificate in its last row, of the point it returns."""

@@ -16,6 +16,7 @@ from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
+from blockwolfe.methods.bcfw.conjugate import Rounds
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
 from blockwolfe.methods.bcfw.rules import (
@@ -31,6 +32,7 @@ from blockwolfe.methods.bcfw.working_set import order_in_working_set
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate import broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
+from blockwolfe.results.counts import Counts
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
 from blockwolfe.running.engine import CapTooSmallError
@@ -61,7 +63,7 @@ class BlockEngine(DualEngine):
         self._hit_floor = 0.0  # of the cache, for the pass at work
         self._n_draws = 0
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
-        self._planes = Planes(self.blocks)
+        self._planes, self._rounds = Planes(self.blocks), Rounds()
         self._of_blocks, self._of_run = (
             Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
         )
@@ -102,7 +104,19 @@ class BlockEngine(DualEngine):
     # -- one pass -----------------------------------------------------------------------------
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
-        """Visit the blocks that the sampling rule asks for."""
+        """Visit the blocks that the sampling rule asks for; then a round, where one is due."""
+        if not self._has_due_round:  # (one that was left, after a pass that has ended, comes first)
+            self._make_pass(max_visits, may_go_on)
+        if self._has_due_round and self.method.conjugate is not None:
+            self._rounds.make(self.method.conjugate, self.point, self.ledger, may_go_on)
+
+    @property
+    def _has_due_round(self) -> bool:
+        visits = int(self.ledger.counts.visits)
+        is_due = self._rounds.is_due(self.method.conjugate, visits, self.n_blocks)
+        return is_due and not self._is_open
+
+    def _make_pass(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         if not self._is_open:
             with uninterrupted():
                 self._begin_pass(max_visits)
@@ -231,6 +245,11 @@ class BlockEngine(DualEngine):
         if has_room(self._rule(FROM_ORACLE), point.arrays, i, part_size, code_size):
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
+    @property
+    def counts(self) -> Counts:
+        """And sweeps over stored corners."""
+        return replace(super().counts, sweeps=self._rounds.n_sweeps)
+
     # -- batches of parallel oracle calls --------------------------------------------------------
 
     def _next_batch(self, size: int) -> None:
@@ -320,6 +339,7 @@ class BlockEngine(DualEngine):
             "has_tree": len(self.ledger.notes.tree) > 0,
             "source": self._source,
             "planes": self._planes.to_save(),
+            "rounds": self._rounds.to_save(),
             "rng": plain_state(self.rng),
             "hit_floor": self._hit_floor,
             "n_draws": self._n_draws,
@@ -344,6 +364,7 @@ class BlockEngine(DualEngine):
         self._source = read.integer("source", most=last)
         self._hit_floor, self._n_draws = read.number("hit_floor", 0.0), read.integer("n_draws")
         self._planes.restore(read.given("planes"))
+        self._rounds.restore(read.given("rounds"))
         restore_state(self.rng, read.given("rng"))
         size = read.given("batch_size")
         size = None if size is None else read.integer("batch_size", least=1)

@@ -9,6 +9,7 @@ from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
+from blockwolfe.methods.bcfw.conjugate import Conjugate, check_conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import known, register
@@ -41,6 +42,8 @@ class BCFW(Method):
     batch_size : blocks whose oracles are called together, at one w, before their steps are made
         one by one; by default more than one only where `n_jobs` and an expensive oracle make it
         pay. What was decided is in `result.method`.
+    conjugate : `Conjugate()` for rounds of conjugate gradients over the weights of all stored
+        corners between passes, or None. Not with averaging.
 
     >>> BCFW(averaging=True).averaging
     True
@@ -52,6 +55,7 @@ class BCFW(Method):
         "cache": {"cache": Cache()},
         "multiplane": {"cache": Cache(multi_plane=True)},
         "averaging": {"averaging": True},
+        "conjugate": {"conjugate": Conjugate()},
     }
 
     sampling: Sampling = field(default_factory=Permutation)
@@ -61,12 +65,15 @@ class BCFW(Method):
     certify_every: int = 10
     line_search: str = "exact"
     batch_size: int | None = None
+    conjugate: Conjugate | None = None
 
     def __post_init__(self) -> None:
         check_kind("sampling", self.sampling, Sampling, _named("sampling"))
         check_kind("step", self.step, Step, _named("step"))
         if self.cache is not None:
             check_kind("cache", self.cache, Cache, ["Cache()", "None"])
+        if self.conjugate is not None:
+            check_kind("conjugate", self.conjugate, Conjugate, ["Conjugate()", "None"])
         check_flag("averaging", self.averaging)
         check_integer("certify_every", self.certify_every, 1)
         check_integer("batch_size", self.batch_size, 1, or_none=True)
@@ -74,6 +81,11 @@ class BCFW(Method):
             raise OptionError(
                 f"batch_size={self.batch_size} with a cache: a visit calls its oracle only if its "
                 "stored corners will not do, so there is no batch; leave one of the two out."
+            )
+        if self.conjugate is not None and self.averaging:
+            raise OptionError(
+                f"conjugate={self.conjugate} with averaging=True: the average is one over visits, "
+                "and a round is none; leave one of the two out."
             )
         if self.line_search not in ("exact", "safe"):
             raise unknown_option("line_search", self.line_search, ["exact", "safe"])
@@ -84,6 +96,7 @@ class BCFW(Method):
         parts = [self.sampling.words, self.step.words]
         if self.cache is not None:
             parts.append("multi-plane cache" if self.cache.multi_plane else "cache")
+        parts += ["conjugate gradients"] if self.conjugate is not None else []
         parts += ["averaging"] if self.averaging else []
         return ", ".join(parts)
 
@@ -95,7 +108,8 @@ class BCFW(Method):
     @property
     def keeps_corners(self) -> bool:
         """Whether blocks store their corners."""
-        return self.step.needs_corners or self.cache is not None
+        has_rounds = self.conjugate is not None
+        return self.step.needs_corners or self.cache is not None or has_rounds
 
     @property
     def has_hits(self) -> bool:
@@ -108,8 +122,10 @@ class BCFW(Method):
         return self.step.line_search and not self.averaging
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse a cap on the cache that is too small for any work."""
+        """Refuse a cap on the cache that is too small for any work, and rounds with a kernel."""
         check_cache_cap(self.cache, blocks)
+        if self.conjugate is not None:
+            check_conjugate(blocks)
 
     def start(self, setup: Setup) -> Engine:
         """Visits, pass after pass."""

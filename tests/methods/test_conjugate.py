@@ -1,0 +1,118 @@
+"""Rounds of conjugate gradients in a run: options, counts, checkpoints, threads, `auto`."""
+
+import numpy as np
+import pytest
+
+import blockwolfe as bw
+from at_work import engine_of
+from blockwolfe.errors import InputError, OptionError
+from plain_tasks import Labels
+from zoo import chain_data, multiclass_data
+
+LAM = 0.02
+OFTEN = bw.Conjugate(every=1, n_iterations=10)
+METHOD = bw.BCFW(sampling=bw.GapSampling(), step=bw.Pairwise(), cache=bw.Cache(), conjugate=OFTEN)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return bw.Problem(bw.tasks.Chain(), *chain_data(n=10))
+
+
+@pytest.mark.parametrize("name", ["every", "n_iterations"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "2", None, True, np.nan])
+def test_bad_settings_are_refused(name, value):
+    with pytest.raises(OptionError, match=name):
+        bw.Conjugate(**{name: value})
+
+
+def test_options_that_do_not_go_together_are_refused():
+    with pytest.raises((OptionError, InputError), match=r"conjugate.*Conjugate\(\)"):
+        bw.BCFW(conjugate=3)
+    with pytest.raises(OptionError, match="averaging=True"):
+        bw.BCFW(conjugate=OFTEN, averaging=True)
+    X, Y = chain_data(n=4)
+    kernel = bw.Problem(bw.tasks.Chain(kernel="rbf"), X, Y)
+    with pytest.raises(OptionError, match="kernel"):
+        bw.solve(kernel, LAM, METHOD)
+
+
+def test_sweeps_are_counted_and_limit_passes(problem):
+    plain = bw.solve(problem, LAM, "bcfw+gap+pairwise+cache", 1e-6, max_passes=8, random_state=0)
+    found = bw.solve(problem, LAM, METHOD, 1e-9, max_passes=8, random_state=0)
+    assert plain.counts.sweeps == 0
+    assert found.counts.sweeps > 0
+    counts, n = found.counts, len(problem)
+    assert found.status is bw.Status.MAX_PASSES
+    passes = found.trace[-1].passes - 0.8 * counts.cache_hits / n + counts.sweeps / 5.0
+    assert 8.0 <= passes < 8.0 + 1.0 + OFTEN.n_iterations / 5.0
+    assert counts.visits == counts.oracle_calls + counts.cache_hits
+
+
+def test_the_dual_never_falls_in_a_run(problem):
+    found = bw.solve(problem, LAM, METHOD, 1e-7, random_state=0)
+    assert found.is_certified
+    duals = np.array([row.dual for row in found.trace])
+    assert (np.diff(duals) >= -1e-14).all()
+    best = bw.solve(problem, LAM, "bcfw+pairwise", 1e-8, random_state=1).certificate
+    assert found.certificate.dual <= best.primal
+    assert found.certificate.primal >= best.dual
+
+
+def test_rounds_are_made_when_due_and_left_whole(problem):
+    """A round that may not go on is made first when the run does, before any visit."""
+    engine = engine_of(problem, METHOD, LAM)
+    n, visits = len(problem), engine.ledger.counts
+    engine.advance(n, lambda: int(visits.visits) < n)  # no moment is left after the visits
+    assert (int(visits.visits), engine.counts.sweeps) == (n, 0)
+    engine.advance(n, lambda: True)
+    assert int(visits.visits) == n
+    assert engine.counts.sweeps > 0
+
+
+def test_a_run_that_was_cut_in_a_round_goes_on_to_the_bit(problem):
+    whole, cut = (engine_of(problem, METHOD, LAM) for _ in range(2))
+    n = len(problem)
+    for _ in range(6):
+        whole.advance(n, lambda: True)
+    for k in range(6):
+        moments = iter([True] * (n + k))
+        cut.advance(n, lambda moments=moments: next(moments, False))
+        again = engine_of(problem, METHOD, LAM, seed=5)
+        again.restore(cut.to_save())
+        cut = again
+        while cut._is_open or cut._has_due_round:
+            cut.advance(n, lambda: True)
+    assert whole.counts == cut.counts
+    np.testing.assert_array_equal(whole.w, cut.w)
+    np.testing.assert_array_equal(
+        whole.point.arrays.stock.weight[: whole.point.arrays.stock.n_rows.sum()],
+        cut.point.arrays.stock.weight[: cut.point.arrays.stock.n_rows.sum()],
+    )
+
+
+def test_threads_change_nothing(problem):
+    one, two = (bw.solve(problem, LAM, METHOD, 1e-4, random_state=0, n_jobs=k) for k in (1, 2))
+    np.testing.assert_array_equal(one.w, two.w)
+    assert one.counts == two.counts
+
+
+def test_bad_files_are_refused(problem):
+    engine = engine_of(problem, METHOD, LAM)
+    for rounds in (None, [1], [1, -2], ["a", 0]):
+        with pytest.raises(Exception, match="rounds"):
+            engine_of(problem, METHOD, LAM).restore(engine.to_save() | {"rounds": rounds})
+
+
+def test_auto_has_rounds_where_calls_are_expensive(problem):
+    found = bw.solve(problem, LAM, "auto", 1e-6, random_state=0)
+    assert isinstance(found.method.conjugate, bw.Conjugate)
+    assert "conjugate gradients" in found.note
+    python = bw.Problem(Labels(3, 4), *multiclass_data(n=8))
+    often = bw.solve(python, LAM, "auto", 1e-3, random_state=0)
+    assert often.method.conjugate.every < found.method.conjugate.every
+    assert often.counts.sweeps > 0
+    averaged = bw.solve(problem, LAM, "auto+averaging", 0.1, random_state=0)
+    assert averaged.method.conjugate is None
+    cheap = bw.Problem(bw.tasks.Multiclass(), *multiclass_data(n=8))
+    assert bw.solve(cheap, LAM, "auto", 1e-3, random_state=0).method.conjugate is None
