@@ -31,7 +31,6 @@ from blockwolfe.errors import InputError
 from blockwolfe.features.rows import (
     Tokens,
     add_dense,
-    column_of,
     is_dense,
     largest_norms,
     peek_dense,
