@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.look import Look, meet
 from blockwolfe.dual.point import DualPoint
-from blockwolfe.dual.work import Look, meet
 from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["Differences", "added", "differences", "scored"]
