@@ -467,8 +467,12 @@ def test_arrays_of_compiled_code_have_one_layout():
     matrix = sp.csr_array(np.eye(3))
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.flags.writeable = False
-    for tokens in (table_tokens(matrix)[0], sequence_tokens([matrix])[0]):
-        for array in tokens:
+    dense = np.asfortranarray(np.ones((3, 2), dtype=np.float32))
+    dense.flags.writeable = False
+    read = [table_tokens(x)[0] for x in (matrix, dense)]
+    read += [sequence_tokens([x])[0] for x in (matrix, dense)]
+    for *arrays, _ in read:  # (all but `products`)
+        for array in arrays:
             assert array.flags.writeable
             assert array.flags.c_contiguous
     mask = bw.tasks.Masked(np.zeros((2, 1)), np.ones((3, 2), dtype=bool).T)
