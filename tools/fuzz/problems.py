@@ -153,7 +153,9 @@ class ProblemCase:
 
     def foreign(self) -> None:
         """A state or a checkpoint of another problem is refused, or harmless."""
-        other = ProblemCase(self.seed, self.folder, change=float(self.rng.choice([1e-6, 1.0, -3.0])))
+        other = ProblemCase(
+            self.seed, self.folder, change=float(self.rng.choice([1e-6, 1.0, -3.0]))
+        )
         method, settings = self._method(must_walk=True), self._settings(30)
         if not method.has_dual:
             return

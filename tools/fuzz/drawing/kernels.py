@@ -242,4 +242,3 @@ def _with_own(x: Any, rows: np.ndarray) -> Any:
     if isinstance(x, bw.tasks.Masked):
         return replace(x, features=rows)
     return replace(x, nodes=rows) if isinstance(x, bw.tasks.Graph) else rows
-

@@ -38,7 +38,8 @@ class _TrainedOracles:
     def __get__(self, task: Any, owner: Any = None) -> tuple[str, ...]:
         if task is not None and is_kernelized(task):
             return ("maximize",)
-        return tuple(super(Kernelized, owner if task is None else task).oracles)
+        own: Any = super(Kernelized, owner if task is None else task)
+        return tuple(own.oracles)
 
 
 class Kernelized(KernelOptions):
