@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.kernels.store import RowStore
 from blockwolfe.methods.registry import as_method
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import known, words_of
-from tools.fuzz import cases, checks, common, kills, problems
+from tools.fuzz import cases, checks, common, kernels, kills, problems
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.cases import Case, Outcome
 from tools.fuzz.drawing import tasks as drawing
@@ -42,10 +44,11 @@ def test_problems(part, tmp_path):
             pytest.fail(f"problems, seed {seed}: {error!r}\n{common.drawn()}")
 
 
-@pytest.mark.parametrize("family", ["kills", "files", "inputs", "general"])
+@pytest.mark.parametrize("family", ["kernels", "kills", "files", "inputs", "general"])
 def test_other_families(family, tmp_path):
     pytest.importorskip(f"tools.fuzz.{family}")
-    number = {"kills": N_KILLS, "files": 60, "inputs": 60, "general": 100}[family]
+    numbers = {"kernels": 60, "kills": N_KILLS, "files": 60, "inputs": 60, "general": 100}
+    number = numbers[family]
     command = [sys.executable, "-m", "tools.fuzz", "--families", family, "--jobs", "1"]
     command += ["--cases", str(number), "--seed", str(SEED), "--failures", str(tmp_path / "found")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -146,6 +149,29 @@ def test_a_wrong_certificate_is_noticed(name, monkeypatch, tmp_path):
     found = changed(monkeypatch, tmp_path, CHANGES[name])
     assert len(found) > 20
     assert any(message.startswith(name) for message in found), found
+
+
+def violations(tmp_path, seeds):
+    """What cases of kernels complain of."""
+    for seed in seeds:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            kernels.run_case(seed, folder)
+        except common.Violation as violation:
+            yield str(violation)
+
+
+def test_wrong_scores_by_a_kernel_are_noticed(monkeypatch, tmp_path):
+    product = RowStore.product
+    monkeypatch.setattr(RowStore, "product", lambda store, A: (1.0 + 1e-5) * product(store, A))
+    assert len(list(violations(tmp_path, range(SEED, SEED + 20)))) > 5
+
+
+def test_what_is_no_kernel_but_certified_is_noticed(monkeypatch, tmp_path):
+    monkeypatch.setattr(Blocks, "is_sound", lambda blocks, w: True)
+    found = list(violations(tmp_path, range(SEED, SEED + 40)))
+    assert any(message.startswith(("no kernel, but", "CERTIFIED, but")) for message in found)
 
 
 def test_another_result_of_the_same_seed_is_noticed():

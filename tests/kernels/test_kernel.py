@@ -373,3 +373,16 @@ def test_hostile_files_are_refused(change):
 def test_files_of_no_form_are_refused(plain, arrays):
     with pytest.raises(Misfit):
         FittedKernel.unpacked(plain, arrays)
+
+
+@pytest.mark.parametrize("width", [np.int32, np.int64])
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine"])
+def test_sparse_rows_with_indices_of_any_width(name, width):
+    """(scikit-learn's laplacian kernel takes those of 32 bits alone)"""
+    X = np.random.default_rng(0).normal(size=(7, 3)) * [1.0, 0.0, 1.0]
+    rows = sp.csr_array(X)
+    rows.indices, rows.indptr = rows.indices.astype(width), rows.indptr.astype(width)
+    dense, sparse = (Kernel(name, gamma=0.5).fit(given) for given in (X, rows))
+    expected = dense.own_rows(np.arange(7))
+    np.testing.assert_allclose(sparse.own_rows(np.arange(7)), expected, rtol=1e-12)
+    np.testing.assert_allclose(sparse.compare(rows[2:4]), expected[2:4], rtol=1e-12)

@@ -86,10 +86,19 @@ def test_bounds_of_other_groups_are_taken():
     assert np.isinf(problem.blocks.upper[-2 * size :]).all()
 
 
-@pytest.mark.parametrize("method", ["online_eg", "excessive_gap", "extragradient"])
-def test_methods_that_need_another_oracle(method):
-    with pytest.raises(bw.BlockwolfeError, match="oracle"):
-        bw.solve(made("chain", kernel="rbf"), 0.1, method)
+@pytest.mark.parametrize(
+    "method", ["online_eg", "excessive_gap", "extragradient", "extragradient+entropy"]
+)
+@pytest.mark.parametrize("name", ["chain", "multiclass", "tree", "cut", "multilabel"])
+def test_methods_that_need_another_oracle(name, method):
+    with pytest.raises(bw.OptionError, match=r"needs the oracle .*no task has it with a kernel"):
+        bw.solve(made(name, kernel="rbf"), 0.1, method)
+
+
+@pytest.mark.parametrize("task", [tasks.Chain, tasks.Multiclass, tasks.Tree, tasks.Cut])
+def test_the_oracles_of_a_task_are_those_of_its_training(task):
+    assert task(kernel="rbf").oracles == ("maximize",)
+    assert set(task().oracles) == set(task.oracles) > {"maximize"}
 
 
 def test_room_for_too_few_rows():

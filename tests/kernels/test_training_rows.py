@@ -53,6 +53,19 @@ def test_few_rows_come_to_the_same_optimum(whole, method):
     assert_scores_belong(problem, result.last_state.v)
 
 
+@pytest.mark.parametrize("method", ["bcfw", "bcfw+pairwise", "bcfw+cache", "bcfw+gap+away+cache"])
+@pytest.mark.parametrize("bounds", [None, {"transition": (-0.05, 0.02)}])
+def test_steps_that_lack_rows_are_as_long_as_others(method, bounds):
+    """Also where weights have bounds: a step beyond the line search would lose dual."""
+    problem = few(5, bounds=bounds)
+    result = bw.solve(problem, LAM, method, tol=0.0, max_passes=12, random_state=0)
+    dual = result.trace["dual"][np.isfinite(result.trace["dual"])]
+    assert len(dual) > 5
+    assert np.diff(dual).min() > -1e-12
+    assert dual.max() <= result.certificate.primal
+    assert_scores_belong(problem, result.w)
+
+
 @pytest.mark.parametrize("n_rows", [5, 6, 13, 23])
 def test_any_number_of_rows_that_hold_a_block_is_enough(whole, n_rows):
     result = bw.solve(few(n_rows), LAM, "bcfw+gap+pairwise", tol=1e-2, random_state=0)

@@ -26,6 +26,7 @@ __all__ = ["FAMILIES", "Case", "Outcome", "Surroundings", "family"]
 # these proportions.
 FAMILIES = {
     "problems": 20_000,
+    "kernels": 10_000,
     "kills": 500,
     "files": 20_000,
     "inputs": 20_000,

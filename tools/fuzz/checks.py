@@ -8,7 +8,7 @@ import numpy as np
 
 import blockwolfe as bw
 from tools.fuzz.common import note, require
-from tools.fuzz.drawing.listed import Drawn, Real
+from tools.fuzz.drawing.listed import Block, Drawn, Real
 from tools.fuzz.judge import Judge
 
 __all__ = ["Checks"]
@@ -23,6 +23,10 @@ class Checks:
 
     def __init__(self, problem: Any, judge: Judge, drawn: Drawn) -> None:
         self.problem, self.judge, self.drawn = problem, judge, drawn
+
+    def seen(self, w: np.ndarray) -> np.ndarray:
+        """Weights of the package, or v, as the judge has them."""
+        return w
 
     # -- one result --------------------------------------------------------------------------
 
@@ -40,8 +44,8 @@ class Checks:
             f"STALLED, but {certificate!r} is within tol {tol:g}",
         )
         lower, upper = self.judge.lower, self.judge.upper
-        is_inside = bool(((lower <= result.w) & (result.w <= upper)).all())
-        require(is_inside, "w is outside of its bounds")
+        w = self.seen(result.w)
+        require(((lower <= w) & (w <= upper)).all(), "w is outside of its bounds")
         if result.state is not None:
             self._state(result.state, certificate, result.w, lam)
         self._trace(result, certificate)
@@ -57,7 +61,7 @@ class Checks:
                 not valid, f"valid, but its oracle is neither exact nor bounded: {certificate!r}"
             )
             return
-        true = self.judge.primal(w, lam)
+        true = self.judge.primal(self.seen(w), lam)
         require(
             certificate.primal >= true - slip or not valid,
             f"primal {certificate.primal!r} is below P(w) = {true!r} by "
@@ -104,7 +108,7 @@ class Checks:
         outputs that it passes over (docs/roadmap.md, "Known limits").
         """
         is_identity = self.problem.blocks.is_identity
-        passed_over = self.judge.size_of_terms(w) if is_identity else 0.0
+        passed_over = self.judge.size_of_terms(self.seen(w)) if is_identity else 0.0
         return self._slip(certificate) + ROUNDINGS * float(np.finfo(float).eps) * passed_over
 
     def _slip(self, certificate: Any) -> float:
@@ -113,10 +117,10 @@ class Checks:
 
     def _state(self, state: Any, certificate: Any, w: np.ndarray, lam: float) -> None:
         slip = self.slip(certificate, w)
-        v = np.asarray(state.v, dtype=Real)
-        at = np.clip(v / Real(lam), self.judge.lower, self.judge.upper).astype(float)
+        v, w = np.asarray(self.seen(state.v), dtype=Real), self.seen(w)
+        at = np.clip(v / Real(lam), self.judge.lower, self.judge.upper).astype(w.dtype)
         off = float(np.abs(at - w).max())
-        is_own = off <= 1e-15 * max(1e-300, float(np.abs(w).max()))
+        is_own = off <= 1e-15 * max(1e-300, self.size_of_weights(state.v / lam))
         require(is_own or certificate.valid, f"w is not clip(v/lam): {off:g}")
         if not is_own:  # then it is a better one, as far as its oracle can tell
             worse = self.judge.primal(w, lam) - self.judge.primal(at, lam)
@@ -124,7 +128,7 @@ class Checks:
             slack = 0.0 if own.exact else own.slack
             require(worse <= slip + slack, f"w is worse than clip(v/lam) by {worse:.3g}")
         if np.isfinite(certificate.dual):
-            dual = self.judge.dual(state.v, float(np.sum(state.ell)), lam)
+            dual = self.judge.dual(v, float(np.sum(state.ell)), lam)
             require(
                 abs(dual - certificate.dual) <= slip,
                 f"dual {certificate.dual!r} is not D of the state, {dual!r}, resolution "
@@ -161,13 +165,20 @@ class Checks:
         for i, (y, block) in enumerate(zip(outputs, self.judge.blocks, strict=True)):
             key = self.drawn.key(y)
             require(key in block.keys, f"prediction {i} is no output: {key!r}")
-            scores = block.phi @ np.asarray(w, dtype=Real)
-            terms = np.abs(block.phi) @ np.abs(np.asarray(w, dtype=Real))
+            scores = block.phi @ np.asarray(self.seen(w), dtype=Real)
             lost = float(scores.max() - scores[block.keys.index(key)])
             require(
-                lost <= 64 * np.finfo(float).eps * float(terms.max()) + 1e-300,
+                lost <= 64 * np.finfo(float).eps * self.size_of_scores(w, block) + 1e-300,
                 f"prediction {i} scores {lost:.3g} less than the best",
             )
+
+    def size_of_weights(self, w: np.ndarray) -> float:
+        """What entries of w, as the judge has them, are rounded relative to."""
+        return float(np.abs(w).max())
+
+    def size_of_scores(self, w: np.ndarray, block: Block) -> float:
+        """What scores of outputs are added up from."""
+        return float((np.abs(block.phi) @ np.abs(np.asarray(w, dtype=Real))).max())
 
     def certify(self, result: Any, lam: float) -> None:
         """An independent certificate of the same state says the same."""
@@ -226,7 +237,7 @@ class Checks:
         low = max(path.lam_min, 1e-6 * path.breakpoints[-1].lam)
         high = path.lam_max * (2.0 if path.start is not None else 1.0)
         for lam in np.exp(rng.uniform(np.log(low), np.log(high), size=2)).clip(low, high).tolist():
-            w = path.coef(lam)
+            w = self.seen(path.coef(lam))
             is_inside = bool(((self.judge.lower <= w) & (w <= self.judge.upper)).all())
             require(is_inside, "w of the path is outside of its bounds")
             best, primal = self.judge.optimum(lam), self.judge.primal(w, lam)

@@ -27,7 +27,7 @@ from tools.fuzz.drawing.settings import (
 from tools.fuzz.drawing.tasks import check_generators, draw_problem
 from tools.fuzz.judge import Judge
 
-__all__ = ["run_case"]
+__all__ = ["ProblemCase", "run_case"]
 
 KINDS = {
     "solve": 0.5, "warm": 0.13, "resumed": 0.08, "twice": 0.09, "path": 0.12, "foreign": 0.08,
@@ -38,7 +38,7 @@ LONG = 1000  # passes of the runs that may be as long
 def run_case(seed: int, folder: Path) -> None:
     """One problem, solved in one of several ways."""
     check_generators()
-    case = _Case(seed, folder)
+    case = ProblemCase(seed, folder)
     kind = str(case.rng.choice(list(KINDS), p=list(KINDS.values())))
     note(kind=kind)
     with warnings.catch_warnings():
@@ -46,7 +46,7 @@ def run_case(seed: int, folder: Path) -> None:
         getattr(case, kind)()
 
 
-class _Case:
+class ProblemCase:
     """A drawn problem with its judge; `change` is a number by which one feature is another."""
 
     def __init__(self, seed: int, folder: Path, change: float = 0.0) -> None:
@@ -153,7 +153,9 @@ class _Case:
 
     def foreign(self) -> None:
         """A state or a checkpoint of another problem is refused, or harmless."""
-        other = _Case(self.seed, self.folder, change=float(self.rng.choice([1e-6, 1.0, -3.0])))
+        other = ProblemCase(
+            self.seed, self.folder, change=float(self.rng.choice([1e-6, 1.0, -3.0]))
+        )
         method, settings = self._method(must_walk=True), self._settings(30)
         if not method.has_dual:
             return

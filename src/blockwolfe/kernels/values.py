@@ -70,6 +70,8 @@ def kernel_values(name: Any, options: dict[str, Any], A: Any, B: Any) -> np.ndar
     function, takes = FORMULAS[name]
     if name == "rbf" and isinstance(B, np.ndarray) and isinstance(A, np.ndarray):
         A, B = _centred(A, B)
+    if name == "laplacian":
+        A, B = _narrow(A), _narrow(B)
     # Options and inputs have been checked: not again for every row. Values that are not finite are
     # told by the caller, with their place.
     checked = config_context(assume_finite=True, skip_parameter_validation=True)
@@ -86,6 +88,15 @@ def _centred(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both less the mean of B; one array where they are one, which scikit-learn looks at."""
     own = centred(B)
     return (own if A is B else A - B.mean(axis=0)), own
+
+
+def _narrow(rows: Any) -> Any:
+    """Sparse rows with indices of 32 bits, as scikit-learn's distances take them alone."""
+    if not sp.issparse(rows):
+        return rows
+    own = rows.tocsr()
+    parts = (own.data, own.indices.astype(np.int32), own.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=own.shape)
 
 
 def squared_radius(inputs: Any) -> float:

@@ -37,6 +37,7 @@ from blockwolfe.running.goals import Goal, Outcome
 from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PassLine, PathLine, shown
 from blockwolfe.tasks.base import oracles_of
+from blockwolfe.tasks.kernelized.task import is_kernelized
 from blockwolfe.tasks.registry import known_tasks, task_named
 
 __all__ = ["Plan", "check_problem", "checked_held_out", "checked_method", "identity_of"]
@@ -57,6 +58,7 @@ def checked_method(problem: Problem, method: Any) -> Method:
     for oracle in chosen.needs:
         if oracle not in offered:
             reason = getattr(problem.task, "lacks", {}).get(oracle)
+            reason = "no task has it with a kernel" if is_kernelized(problem.task) else reason
             raise OptionError(
                 f"method {chosen.name!r} needs the oracle {oracle!r}, which "
                 f"{type(problem.task).__name__} does not have{f' ({reason})' if reason else ''}; "

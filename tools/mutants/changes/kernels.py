@@ -52,10 +52,17 @@ MUTANTS = [
     ),
     Mutant(
         BLOCKS,
-        "S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]",
-        "S[pending.label[e]] += self._store.rows[self._store.slot[node]]",
+        "change = pending.change[e] * self._store.rows[self._store.slot[node]]",
+        "change = self._store.rows[self._store.slot[node]]",
         "rows that come late are added without the size of the step",
         VISITS,
+    ),
+    Mutant(
+        BLOCKS,
+        "for x in (w, raw) if len(x)]",
+        "for x in (w,) if len(x)]",
+        "rows that come late are lost where w is clipped anew",
+        f"{ROWS}::test_steps_that_lack_rows_are_as_long_as_others",
     ),
     Mutant(
         BLOCKS,

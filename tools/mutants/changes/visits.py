@@ -228,8 +228,8 @@ MUTANTS = [
     ),
     Mutant(
         STEPPING,
-        "moved = (part, delta, size, -weight / rule.lam)",
-        "moved = (part, delta, size, weight / rule.lam)",
+        "moved = (part, delta, size, -(1.0 if is_searched else gamma) * weight / rule.lam)",
+        "moved = (part, delta, size, (1.0 if is_searched else gamma) * weight / rule.lam)",
         "w moves the wrong way under bounds",
         BOUNDED,
     ),

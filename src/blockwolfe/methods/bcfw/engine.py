@@ -200,7 +200,7 @@ class BlockEngine(DualEngine):
             with kernel.alone, uninterrupted():
                 begin = int(call(visit_blocks, kind, draws, begin, *args))
                 is_halted = kernel.halt[0] > 0
-                kernel.settle(point.arrays.w)
+                kernel.settle(point.arrays.w, point.arrays.box.raw)
         return begin
 
     def _packed_blocks(self) -> Packed:

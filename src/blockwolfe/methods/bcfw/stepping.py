@@ -168,21 +168,24 @@ def take_step(
         if not rule.has_line_search:
             n_blocks = notes.gap.shape[0]
             gamma = min(gamma_max, 2.0 * n_blocks / (notes.counts.visits - 1.0 + 2.0 * n_blocks))
-        n_moved = 0
+        n_moved, length = 0, 1.0
         if rule.is_bounded:
-            moved = (part, delta, size, -weight / rule.lam)
+            # (where the step is known, what is spread is the step: with a kernel it may be noted)
+            is_searched = rule.is_exact_search and rule.has_line_search
+            moved = (part, delta, size, -(1.0 if is_searched else gamma) * weight / rule.lam)
             n_moved = features.spread(data, i, moved, work.image, work.coordinate, work.move)
-            if rule.is_exact_search and rule.has_line_search:
+            if is_searched:
                 scaled = slope / rule.lam
                 gamma = bounded_step(
                     point.box, work.coordinate, work.move, n_moved, scaled, gamma_max
                 )
+                length = gamma
         ell_change = _ell_change(kind, weight, point.ell[i], loss, loss_away)
         change = (kind, row, low, gamma, gamma >= gamma_max, ell_change)
         ells = (point.ell, point.lag_ell)
         _move_point(rule, i, change, size, ells, point.means, stock, notes.counts, work.direction)
         if rule.is_bounded:
-            clip_weights(point.box, work.coordinate, work.move, n_moved, gamma, point.w)
+            clip_weights(point.box, work.coordinate, work.move, n_moved, length, point.w)
         else:
             features.add(data, i, part, delta, size, -gamma * weight / rule.lam, point.w)
         notes.longest[i] = max(notes.longest[i], sqnorm)

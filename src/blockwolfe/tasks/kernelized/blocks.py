@@ -109,19 +109,24 @@ class KernelScores:
     def _tolerance(self) -> float:
         return float(np.sqrt(np.finfo(self._store.dtype).eps))
 
-    def settle(self, w: np.ndarray) -> None:
-        """Fetch the rows that steps lacked, and give S what it lacks; the caller is `alone`."""
+    def settle(self, w: np.ndarray, raw: np.ndarray) -> None:
+        """Fetch the rows that steps lacked, and give S what it lacks; the caller is `alone`.
+
+        `raw` is w before its bounds, empty where it has none; no entry of S has bounds.
+        """
         pending, n = self._data.pending, len(self._store.slot)
         size = int(pending.size[0])
         if size == 0:
             return
         try:
             self._store.bring(np.unique(pending.node[:size]))
-            S = w[self._data.begin + self.size :].reshape(-1, n)
+            both = [x[self._data.begin + self.size :].reshape(-1, n) for x in (w, raw) if len(x)]
             for e in range(size):
                 node = pending.node[e]
                 self._data.used[node] = self._data.clock[0]
-                S[pending.label[e]] += pending.change[e] * self._store.rows[self._store.slot[node]]
+                change = pending.change[e] * self._store.rows[self._store.slot[node]]
+                for S in both:
+                    S[pending.label[e]] += change
         finally:  # (a kernel that raises ends this run: none of it is left to the next)
             pending.size[0] = 0
 

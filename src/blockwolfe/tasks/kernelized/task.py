@@ -32,6 +32,16 @@ BATCH_ENTRIES = 4_000_000
 _PREFIX = "kernel_"
 
 
+class _TrainedOracles:
+    """Names of the oracles of training: with a kernel a task only maximises."""
+
+    def __get__(self, task: Any, owner: Any = None) -> tuple[str, ...]:
+        if task is not None and is_kernelized(task):
+            return ("maximize",)
+        own: Any = super(Kernelized, owner if task is None else task)
+        return tuple(own.oracles)
+
+
 class Kernelized(KernelOptions):
     """Base of tasks with an option `kernel`; comes before the base with the structure.
 
@@ -42,6 +52,7 @@ class Kernelized(KernelOptions):
     _is_kernel = True  # whether it was not seen to be none
     kernel_scale = 1.0  # features of a node part, relative to those of its node
     layout_: Any
+    oracles = _TrainedOracles()
 
     # -- what subclasses say -------------------------------------------------------------------
 
