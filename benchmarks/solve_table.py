@@ -70,7 +70,7 @@ def measure(given: dict[str, Any]) -> dict[str, Any]:
     bw.solve(problem, lam, max_passes=8, random_state=0)  # (compiles)
     began = time.process_time()
     result = bw.solve(
-        problem, lam, tol=given["gap"], max_passes=None, time_limit=240, random_state=0
+        problem, lam, tol=given["gap"], max_passes=None, time_limit=100, random_state=0
     )
     counts = result.counts
     return given | {
@@ -89,7 +89,8 @@ def cases(home: Any) -> list[dict[str, Any]]:
     made = []
     for gap in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         for lam, times in ((0.01, 0), (0.001, 0), (0.0, 1)):
-            made.append({"data": "OCR-small", "lam": lam, "times": times, "gap": gap})
+            if gap >= 1e-4 or lam == 0.01:  # (finer gaps at small lambdas take minutes)
+                made.append({"data": "OCR-small", "lam": lam, "times": times, "gap": gap})
     for times in (1, 10):
         made.append({"data": "OCR-large", "lam": 0.0, "times": times, "gap": 1e-2})
         made.append({"data": "CoNLL-2000", "lam": 0.0, "times": times, "gap": 1e-2})
