@@ -55,6 +55,14 @@ if hasattr(os, "register_at_fork"):  # (a forked process has none of them)
     os.register_at_fork(after_in_child=_idle.clear)
 
 
+def _take() -> _Member:
+    """An idle thread, or a new one."""
+    try:  # (and not a look first: other threads may take the last one in between)
+        return _idle.pop()
+    except IndexError:
+        return _Member()
+
+
 class Crew:
     """So many threads, the one that asks among them.
 
@@ -65,7 +73,7 @@ class Crew:
     """
 
     def __init__(self, n_threads: int) -> None:
-        self._members = [_idle.pop() if _idle else _Member() for _ in range(n_threads - 1)]
+        self._members = [_take() for _ in range(n_threads - 1)]
 
     def run(self, work: Callable[[int], Any]) -> list[Any]:
         """work(0), work(1), ...: one each, the first in this thread; all are done in the end.
