@@ -194,4 +194,4 @@ def test_mixed_dense_and_sparse_rows_are_read_as_sparse(monkeypatch):
     Y = [np.array([0, 1]), np.array([1])]
     monkeypatch.setattr(sp.csr_array, "toarray", None)  # a dense copy may be huge
     problem = bw.Problem(bw.tasks.Chain(2), rows, Y)
-    assert problem.blocks.data.tokens.indices.tolist() == [0, 2, 1]
+    assert problem.blocks.data.tokens.indices.tolist() == [0, 4, 2]  # (of two labels each)

@@ -26,6 +26,7 @@ from blockwolfe.base.code_parts import (
     function_parts,
     is_known_by_name,
 )
+from blockwolfe.base.compiled import Piece
 
 __all__ = ["NoDigestError", "digest_of"]
 
@@ -166,5 +167,6 @@ _REPLACED: dict[Any, Any] = {
     property: lambda given: ("property", given.fget, given.fset, given.fdel),
     classmethod: lambda given: ("classmethod", given.__func__),
     staticmethod: lambda given: ("staticmethod", given.__func__),
+    Piece: lambda piece: ("piece", piece.function),
     functools.cached_property: lambda given: ("cached", given.func),
 }
