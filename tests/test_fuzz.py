@@ -158,7 +158,7 @@ def violations(tmp_path, seeds):
         folder.mkdir()
         try:
             kernels.run_case(seed, folder)
-        except common.Violation as violation:
+        except (common.Violation, bw.BlockwolfeError) as violation:
             yield str(violation)
 
 

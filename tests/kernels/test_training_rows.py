@@ -66,6 +66,21 @@ def test_steps_that_lack_rows_are_as_long_as_others(method, bounds):
     assert_scores_belong(problem, result.w)
 
 
+def test_scores_that_are_rounding_alone_are_those_of_their_coefficients():
+    """With nearly equal rows, coefficients whose sum is zero cancel in every score."""
+    kernel = made("chain", **RBF | {"gamma": 1e-12}).blocks.kernel
+    w = np.zeros(kernel._data.begin + 2 * kernel.size)
+    A = np.random.default_rng(0).normal(size=(kernel.size // 24, 24))
+    A -= A.mean(axis=1, keepdims=True)
+    w[kernel._data.begin :][: kernel.size] = A.ravel()
+    kernel.complete(w)
+    assert np.abs(w[-kernel.size :]).max() < 1e-9
+    w[-kernel.size :] += 1e-15
+    assert kernel.is_complete(w)
+    w[-kernel.size :] += 1e-9
+    assert not kernel.is_complete(w)
+
+
 @pytest.mark.parametrize("n_rows", [5, 6, 13, 23])
 def test_any_number_of_rows_that_hold_a_block_is_enough(whole, n_rows):
     result = bw.solve(few(n_rows), LAM, "bcfw+gap+pairwise", tol=1e-2, random_state=0)

@@ -196,7 +196,8 @@ class _KernelCase(ProblemCase):
         kernel, gram = svm.task_.kernel_, self.kernel.gram.astype(float)
         if kernel.columns is not None:
             return np.asarray(kernel.columns)
-        inputs = self.kernel.inputs
+        inputs: Any = self.kernel.inputs
+        inputs = list(inputs) if isinstance(kernel.inputs, list) else inputs
         own = np.array([np.ravel(row) for row in kernel.compare(inputs)]).reshape(len(gram), -1)
         off = np.abs(own[:, :, None] - gram[:, None, :]).max(axis=0)
         return np.asarray(off.argmin(axis=1))

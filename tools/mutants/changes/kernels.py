@@ -66,7 +66,7 @@ MUTANTS = [
     ),
     Mutant(
         BLOCKS,
-        "off <= self._tolerance * np.abs(expected).max(initial=0.0)",
+        "off <= self._tolerance * np.abs(expected).max(initial=0.0) + rounding",
         "off >= 0.0",
         "a checkpoint with forged scores is taken, and its objective is not that of its w",
         f"{ROWS}::test_a_checkpoint_with_forged_scores_is_refused",
