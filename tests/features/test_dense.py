@@ -187,8 +187,8 @@ CASES = [
 
 def rows_of(problem):
     data = problem.blocks.data
-    if hasattr(data, "tokens"):
-        return data.tokens
+    if hasattr(data, "tokens"):  # (whose indices are where the weights of columns begin)
+        return data.tokens._replace(indices=data.tokens.indices // data.layout.n_labels)
     node, edge = data.columns.node, data.columns.edge
     return edge if data.columns.n_node_labels == 0 else node
 
