@@ -154,6 +154,15 @@ def test_single_precision_says_how_far_it_may_be_off(whole):
     assert_scores_belong(problem, result.w, to=SINGLE)
 
 
+def test_single_precision_of_weights_that_are_no_mean_of_corners():
+    """A perceptron's w is no v / lam: with a large lambda, |w|^2 has most of the rounding."""
+    problem, single = (made("chain", **RBF, kernel_dtype=dtype) for dtype in ("float64", "float32"))
+    lam, size = 1e6, problem.blocks.kernel.size
+    result = bw.solve(single, lam, "perceptron", max_passes=5, random_state=0)
+    off = abs(result.certificate.primal - problem.primal(result.w[:-size], lam))
+    assert 0.0 < off <= result.certificate.resolution
+
+
 def test_single_precision_and_few_rows(whole):
     room = 6 * 4 * N_POSITIONS["chain"] / 2**20 * (1.0 + 1e-9)
     problem = made("chain", **RBF, kernel_dtype="float32", kernel_cache_mb=room)

@@ -395,8 +395,9 @@ def primal_of(
     compared = magnitudes(loss, largest, blocks.norm(w))
     noise = resolution(blocks.weight, compared, reached, blocks.inner(w, w), ell, lam)
     if blocks.kernel is not None:
-        # (of the scores of the corner, the mean and the truth, and in |w|^2, which are as many)
+        # (of the scores of the corner, the mean and the truth, and in |w|^2)
         noise += 4.0 * blocks.kernel.noise(w) * inner(blocks.weight, blocks.part_size)
+        noise += 0.5 * lam * blocks.kernel.square_noise(w)
     slack = float((blocks.weight * found.slack).sum())
     if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
         noise, slack = noise + slack, 0.0

@@ -84,11 +84,14 @@ class KernelScores:
         A = w[self._data.begin :][: self.size].reshape(self._data.n_labels, -1)
         return self._error * float(np.abs(A).sum(axis=1).max(initial=0.0))
 
+    def square_noise(self, w: np.ndarray) -> float:
+        """How far |w|^2 can be off for that."""
+        return self.noise(w) * float(np.abs(w[self._data.begin :][: self.size]).sum())
+
     def is_sound(self, w: np.ndarray) -> bool:
         """Whether this may be a kernel: it was not seen to be none, and |w|^2 is not negative."""
         A, S = w[self._data.begin :][: self.size], w[self._data.begin + self.size :]
-        square, rounding = inner(A, S), self.noise(w) * float(np.abs(A).sum())
-        return self._is_kernel and square >= -rounding
+        return self._is_kernel and inner(A, S) >= -self.square_noise(w)
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         """S that belongs to the A of v."""
