@@ -99,7 +99,9 @@ def test_threads_change_nothing(problem):
 
 def test_bad_files_are_refused(problem):
     engine = engine_of(problem, METHOD, LAM)
-    for rounds in (None, [1], [1, -2], ["a", 0]):
+    whole = [1, 2, 0.5, 10, 3]
+    broken = [[*whole[:k], value, *whole[k + 1 :]] for k, value in enumerate((-1, 0, "a", -2, -1))]
+    for rounds in (None, [1], *broken):
         with pytest.raises(Exception, match="rounds"):
             engine_of(problem, METHOD, LAM).restore(engine.to_save() | {"rounds": rounds})
 

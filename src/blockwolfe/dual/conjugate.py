@@ -43,6 +43,8 @@ RESIDUAL = 0.1
 # Share of its curvature that a coordinate of w keeps at a bound: with none, directions in which
 # all coordinates are at theirs would be as long as can be.
 HELD = 0.1
+# A direction is flat along which weights, which are at most one, would move by more than this.
+FLAT = 1e6
 # Lengths that are tried, each half of the one before.
 MOST_LENGTHS = 6
 # A direction that gains less than this share of the restricted gap gives way to the gradient, if
@@ -143,8 +145,9 @@ class _Ascent:
             move = added(self.point, face.of, step, self.factor)
             held = self._held(place, move)
             curvature, n_done = self.point.lam * inner(move, held), n_done + 1
-            if not curvature > 0.0:  # (flat: any length will do, and the search finds one)
-                found = found + step if n_done == 1 else found
+            if not size * np.abs(step).max() < FLAT * curvature:
+                # (any length will do, and the search finds one)
+                found = found + step / np.abs(step).max() if n_done == 1 else found
                 break
             gamma, before = size / curvature, size
             found = found + gamma * step

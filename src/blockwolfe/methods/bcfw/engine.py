@@ -63,7 +63,7 @@ class BlockEngine(DualEngine):
         self._hit_floor = 0.0  # of the cache, for the pass at work
         self._n_draws = 0
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
-        self._planes, self._rounds = Planes(self.blocks), Rounds()
+        self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
         self._of_blocks, self._of_run = (
             Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
         )

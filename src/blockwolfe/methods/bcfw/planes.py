@@ -6,13 +6,11 @@ from typing import Any
 
 from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
 from blockwolfe.dual.point import DualPoint
+from blockwolfe.methods.bcfw.work import Work
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.results.counts import Counts
 
 __all__ = ["Planes"]
-
-# Steps of a visit to stored corners: as such, and for each part of each of them.
-STEPS_PER_VISIT, STEPS_PER_PART = 2000.0, 50.0
 
 
 class Planes:
@@ -23,9 +21,7 @@ class Planes:
     """
 
     def __init__(self, blocks: Blocks) -> None:
-        self._n_steps = blocks.n_steps
-        # (of true outputs: of a Python task others are known only as far as they were seen)
-        self._n_parts = len(blocks.truth.part) / len(blocks)
+        self._cost = Work.of(blocks)
         self._gain = self._work = self._last_rate = 0.0
         self._was_stock = False
         self._before = (0.0, 0, 0)  # dual, visits and oracle calls at the beginning of the pass
@@ -38,8 +34,8 @@ class Planes:
         """It has ended."""
         before, visits, calls = self._before
         n_visits, n_calls = counts.visits - visits, counts.oracle_calls - calls
-        per_visit = STEPS_PER_VISIT + STEPS_PER_PART * self._n_parts * point.n_stored()
-        self.note(is_stock, dual - before, n_visits * per_visit + n_calls * self._n_steps)
+        work = self._cost.of_passes(n_visits, n_calls, point.n_stored())
+        self.note(is_stock, dual - before, work)
 
     def note(self, is_stock: bool, gain: float, work: float) -> None:
         """What a pass has gained, and for how many steps."""
