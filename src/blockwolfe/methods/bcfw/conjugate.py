@@ -20,8 +20,9 @@ from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["Conjugate", "Rounds", "check_conjugate"]
 
-# Rounds that gain little wait for at most so many times the passes that were asked for.
-MOST_WAIT = 16
+# Passes between rounds take this many times the work of a round at least, and at most (of rounds
+# that gained more, or less, than passes).
+LEAST_WAIT, MOST_WAIT = 0.5, 16.0
 # Stored corners are close enough to their optimum when they lack this share of the whole gap.
 SHARE = 0.1
 
@@ -36,7 +37,7 @@ class Conjugate:
 
     Parameters
     ----------
-    every : passes from one round to the next.
+    every : least passes from one round to the next; more where rounds cost much, or gain little.
     n_iterations : most iterations of a round.
 
     >>> Conjugate(every=1, n_iterations=200).every
@@ -63,23 +64,31 @@ def check_conjugate(blocks: Blocks) -> None:
 class Rounds:
     """The rounds of a run: how many sweeps over stored corners they took, and when the last was.
 
-    Where a round gains less dual for its work than the passes before it, the next one waits for
-    twice as many passes; where it gains more, for half as many. Work is counted, not timed, so
-    that the same seed gives the same run. A round is made as a whole or not at all: nothing of one
-    has to be saved.
+    Before a round comes about as much work in passes as it may take. Where it gains less dual for
+    its work than they did, the next one waits twice as long; where it gains more, half as long.
+    Work is counted, not timed, so that the same seed gives the same run. A round is made as a whole
+    or not at all: nothing of one has to be saved.
     """
 
     def __init__(self, blocks: Blocks) -> None:
         self.n_sweeps = 0
-        self._wait = 1  # passes between rounds are this many times those asked for
+        self._wait = 1.0  # how much work passes make before a round, relative to it
         self._after = (float("nan"), 0, 0)  # dual, visits and oracle calls after the last one
         self._work = Work.of(blocks)
 
-    def is_due(self, settings: Conjugate | None, visits: int, n_blocks: int) -> bool:
+    def is_due(self, settings: Conjugate | None, point: DualPoint, ledger: Ledger) -> bool:
         """Whether enough visits were made since the last one."""
-        if settings is None:
+        made = self._made_since(ledger)
+        if settings is None or made[0] < settings.every * self._work.n_blocks:
             return False
-        return visits - self._after[1] >= settings.every * self._wait * n_blocks
+        n_stored = point.n_stored()
+        a_round = self._work.of_sweeps(settings.n_iterations, n_stored)
+        return self._work.of_passes(*made, n_stored) >= self._wait * a_round
+
+    def _made_since(self, ledger: Ledger) -> tuple[int, int]:
+        """Visits and oracle calls since the last round."""
+        calls = int(ledger.counts["oracle_calls"])
+        return ledger.visits - self._after[1], calls - self._after[2]
 
     def make(
         self, settings: Conjugate, point: DualPoint, ledger: Ledger, may_go_on: Callable[[], bool]
@@ -90,11 +99,10 @@ class Rounds:
         n_done = ascend(point, ledger.notes.longest, settings.n_iterations, tol, may_go_on)
         if n_done is not None:
             with uninterrupted():
-                visits, calls = ledger.visits, int(ledger.counts["oracle_calls"])
-                made = (visits - self._after[1], calls - self._after[2])
+                made, (_, visits, calls) = self._made_since(ledger), self._after
                 self._judge(before, point, made, n_done)
                 self.n_sweeps += n_done
-                self._after = (point.dual(), visits, calls)
+                self._after = (point.dual(), visits + made[0], calls + made[1])
 
     def _judge(self, dual: float, point: DualPoint, made: tuple[int, int], n_done: int) -> None:
         """Whether the round, begun at that dual, was better than the passes before it."""
@@ -102,7 +110,8 @@ class Rounds:
         rate = (dual - self._after[0]) / work.of_passes(*made, n_stored)
         if n_done and np.isfinite(rate):
             is_better = (point.dual() - dual) / work.of_sweeps(n_done, n_stored) >= rate
-            self._wait = max(self._wait // 2, 1) if is_better else min(2 * self._wait, MOST_WAIT)
+            wait = 0.5 * self._wait if is_better else 2.0 * self._wait
+            self._wait = min(max(wait, LEAST_WAIT), MOST_WAIT)
 
     def to_save(self) -> list[float]:
         """Plain numbers for a checkpoint."""
@@ -115,7 +124,7 @@ class Rounds:
             raise Misfit(f"rounds is no list of {len(names)} numbers.")
         read = Reader(dict(zip(names, saved, strict=True)), "rounds")
         self.n_sweeps = read.integer("sweeps")
-        self._wait = read.integer("wait", least=1, most=MOST_WAIT)
+        self._wait = read.number("wait", LEAST_WAIT, MOST_WAIT)
         # (a dual that overflows is no number, and ends the run)
         dual = read.number("dual", or_nan=True)
         self._after = (dual, read.integer("visits"), read.integer("calls"))

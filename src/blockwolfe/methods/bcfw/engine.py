@@ -112,8 +112,7 @@ class BlockEngine(DualEngine):
 
     @property
     def _has_due_round(self) -> bool:
-        visits = int(self.ledger.counts.visits)
-        is_due = self._rounds.is_due(self.method.conjugate, visits, self.n_blocks)
+        is_due = self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
         return is_due and not self._is_open
 
     def _make_pass(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
