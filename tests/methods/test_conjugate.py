@@ -63,11 +63,36 @@ def test_rounds_are_made_when_due_and_left_whole(problem):
     """A round that may not go on is made first when the run does, before any visit."""
     engine = engine_of(problem, METHOD, LAM)
     n, visits = len(problem), engine.ledger.counts
-    engine.advance(n, lambda: int(visits.visits) < n)  # no moment is left after the visits
-    assert (int(visits.visits), engine.counts.sweeps) == (n, 0)
+    n_made = 0
+    while not engine._has_due_round:
+        n_made += n
+        # (no moment is left after the visits)
+        engine.advance(n, lambda n_made=n_made: int(visits.visits) < n_made)
+    assert (int(visits.visits), engine.counts.sweeps) == (n_made, 0)
     engine.advance(n, lambda: True)
-    assert int(visits.visits) == n
+    assert int(visits.visits) == n_made
     assert engine.counts.sweeps > 0
+
+
+def test_rounds_wait_for_as_much_work_and_longer_where_they_gain_less(problem):
+    engine = engine_of(problem, METHOD, LAM)
+    rounds, n = engine._rounds, len(problem)
+    assert rounds._wait == 1.0
+    waits, n_sweeps = [], 0
+    for _ in range(60):
+        engine.advance(n, lambda: True)
+        if rounds.n_sweeps > n_sweeps:
+            waits.append(rounds._wait)
+            n_sweeps = rounds.n_sweeps
+    assert waits[0] == 1.0  # nothing to compare with yet
+    ratios = np.divide(waits[1:], waits[:-1])
+    assert set(ratios) <= {0.5, 1.0, 2.0}
+    assert (ratios != 1.0).any()
+    costly, work = rounds._work._replace(n_weights=10**9), rounds._work
+    rounds._wait = 1.0
+    assert costly.of_sweeps(1, 1.0) > 1e3 * work.of_sweeps(1, 1.0)
+    rounds._work = costly
+    assert not rounds.is_due(OFTEN, engine.point, engine.ledger)
 
 
 def test_a_run_that_was_cut_in_a_round_goes_on_to_the_bit(problem):
