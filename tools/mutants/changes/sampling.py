@@ -65,8 +65,8 @@ MUTANTS = [
     ),
     Mutant(
         ORDERS,
-        "block[is_forced] = (visit[is_forced] // self.visit_every) % len(gap)",
-        "block[is_forced] = visit[is_forced] % len(gap)",
+        "turn = (n_draws + first) // self.visit_every",
+        "turn = n_draws + first",
         "blocks that are never visited in turn",
         f"{ADAPTIVE}::test_each_block_at_least_once_every_k_passes",
     ),
