@@ -291,6 +291,8 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     for one, other, left_out in pairs:
         expected, found = contents_of(one, left_out), contents_of(other, left_out)
         assert set(expected) == set(found)
+        if not getattr(engine, "_is_open", True):  # (a tree is planted anew when a pass begins)
+            expected.pop("notes.tree", None)
         for name, value in expected.items():
             np.testing.assert_array_equal(found[name], value, err_msg=name)
 

@@ -121,7 +121,7 @@ class ToTolerance(Goal[Outcome]):
         """Visits that need no oracle call cost less, and count less; sweeps count like them."""
         counts = driver.engine.counts
         saved = (1.0 - 1.0 / HITS_PER_CALL) * counts.cache_hits / counts.n_blocks
-        return driver.memory.passes - saved + counts.sweeps / HITS_PER_CALL
+        return driver.memory.passes - saved + driver.engine.sweep_share * counts.sweeps
 
     def conclude(self, driver: Driver[Outcome]) -> Status | None:
         """A run always ends with a certificate in its last row, of the point it returns."""

@@ -415,7 +415,7 @@ MUTANTS = [
     ),
     Mutant(
         "running/goals.py",
-        " + counts.sweeps / HITS_PER_CALL",
+        " + driver.engine.sweep_share * counts.sweeps",
         "",
         "rounds are free where passes are limited",
         "tests/methods/test_conjugate.py::test_sweeps_are_counted_and_limit_passes",

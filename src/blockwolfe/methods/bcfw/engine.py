@@ -64,6 +64,10 @@ class BlockEngine(DualEngine):
         self._n_draws = 0
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
+        if (
+            not self.blocks.is_compiled
+        ):  # (beside calls in Python a compiled sweep is next to nothing)
+            self.sweep_share = 0.002
         self._of_blocks, self._of_run = (
             Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
         )
