@@ -90,6 +90,8 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     words = [str(rng.choice(choices)) for choices in by_option.values() if rng.random() < 0.6]
     if must_walk:
         words = [word for word in words if word not in ("averaging", "lean")]
+    if "averaging" in words:  # (of which rounds are no part)
+        words = [word for word in words if word != "conjugate"]
     return _with_options(rng, as_method("+".join([name, *words])))
 
 
