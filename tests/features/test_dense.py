@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.kernel_approximation import Nystroem
 
 import blockwolfe as bw
 from blockwolfe.features.dense import products
@@ -347,9 +348,8 @@ def test_a_bad_value_in_dense_rows_is_named_with_its_place(bad):
 
 
 def test_nystroem_features_are_dense_and_stay_single():
-    kernel_approximation = pytest.importorskip("sklearn.kernel_approximation")
     X, Y = sequences(n=12)
-    nystroem = kernel_approximation.Nystroem(gamma=0.3, n_components=20, random_state=0)
+    nystroem = Nystroem(gamma=0.3, n_components=20, random_state=0)
     made = bw.PerPosition(nystroem).fit(X).transform(X)
     problem = bw.Problem(bw.tasks.Chain(3), made, Y)
     assert len(rows_of(problem).indices) == 0
