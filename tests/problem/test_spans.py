@@ -136,6 +136,7 @@ def test_a_forked_process_has_threads_of_its_own():
 @pytest.fixture
 def workers():
     blocks = SimpleNamespace(is_compiled=True, data=None, own=lambda: (object(), None))
+    blocks.packed = lambda name, *members: members
     with Workers(blocks, 3) as made:
         yield made
 
@@ -143,7 +144,7 @@ def workers():
 def test_every_thread_keeps_scratch_of_its_own(workers):
     seen = []
     for _ in range(3):
-        workers.run((0, 30), lambda pieces, work, _: seen.append(id(work)) or pieces.cuts[-1])
+        workers.run((0, 30), lambda pieces, own: seen.append(id(own)) or pieces.cuts[-1])
     assert len(set(seen)) == 3
     assert all(seen.count(one) == 3 for one in seen)
 

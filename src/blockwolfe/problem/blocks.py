@@ -13,6 +13,7 @@ import numpy as np
 from blockwolfe.base.compiled import Piece
 from blockwolfe.base.identity import Identity, identify
 from blockwolfe.base.inner import inner
+from blockwolfe.base.packed import Packed
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.rounding import norm
 from blockwolfe.errors import InputError, OptionError
@@ -169,6 +170,10 @@ class Blocks(TaskBlocks):
     def own(self) -> tuple[SweepWork, Any]:
         """What one thread needs for full passes: work and scratch of its own."""
         return self.sweep_work(), self.scratch()
+
+    def packed(self, name: str, *members: Any) -> Packed:
+        """Arguments of compiled loops, taken apart once; `name` stands for their types."""
+        return Packed(members, None if self.kind is None else (self.kind, name))
 
     def sweep_work(self) -> SweepWork:
         """Fresh scratch of full passes, for one thread."""

@@ -20,10 +20,11 @@ from blockwolfe.base.claims import Pieces, claim
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.pace import Pace
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.ragged import starts
 from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.errors import OracleError
-from blockwolfe.problem.blocks import Blocks, Seam, SweepWork
+from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
@@ -128,21 +129,13 @@ def unpack_corner(seam: Any, data: Any, i: Any, work: Any, size: Any) -> Any:
 
 
 @jit
-def _sweep(
-    pieces: Pieces,
-    order: Any,
-    blocks: Any,
-    seam: Seam,
-    data: Any,
-    scratch: Any,
-    store: Store,
-    work: SweepWork,
-    out: Any,
-) -> int:
+def _sweep(pieces: Pieces, of_pass: Packed, own: Packed) -> int:
     """Hinge, gap and the size of their features at the positions that are left to claim.
 
     Returns the position at which it stopped: the end, or where a corner is larger than its room.
     """
+    order, blocks, seam, data, store, out = unpack(of_pass)
+    work, scratch = unpack(own)
     end, k = pieces.cuts[-1], claim(pieces.claimed)
     while k + 1 < pieces.cuts.shape[0]:
         span = pieces.cuts[k], pieces.cuts[k + 1]
@@ -293,15 +286,26 @@ def _fill(
 
     `at` is (w, most entries of each block's answers).
     """
-    of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, *at)
+    of_pass = _of_pass(blocks, order, store, at, out)
 
-    def fill(pieces: Pieces, work: SweepWork, scratch: Any) -> int:
-        args = (order, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-        return int(call(_sweep, blocks.kind, pieces, *args))
+    def fill(pieces: Pieces, own: Packed) -> int:
+        return int(call(_sweep, blocks.kind, pieces, of_pass, own))
 
     if workers is not None and workers.has_threads:
         return workers.run(span, fill)
-    return fill(Pieces.of(*span, 1), *own)
+    return fill(Pieces.of(*span, 1), blocks.packed("own", *own))
+
+
+def _of_pass(
+    blocks: Blocks,
+    order: np.ndarray,
+    store: Store,
+    at: tuple[np.ndarray, np.ndarray],
+    out: Answers,
+) -> Packed:
+    """What all threads of a pass share: taken apart once, while none of them waits for it."""
+    of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, *at)
+    return blocks.packed("sweep", order, of_blocks, blocks.seam, blocks.data, store, out)
 
 
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
@@ -369,10 +373,10 @@ def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None
     """Compile what `examine` runs, by running it on no block."""
     none = np.zeros(0, dtype=np.int64)
     v = rebuild_v(blocks, store)
-    of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, v, blocks.corner_size)
     out = _room_for_answers(blocks, none, keep=False)
-    args = (none, of_blocks, blocks.seam, blocks.data, scratch, store, work, out)
-    call(_sweep, blocks.kind, Pieces.of(0, 0, 1), *args)
+    of_pass = _of_pass(blocks, none, store, (v, blocks.corner_size), out)
+    own = blocks.packed("own", work, scratch)
+    call(_sweep, blocks.kind, Pieces.of(0, 0, 1), of_pass, own)
 
 
 def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:

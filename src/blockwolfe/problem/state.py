@@ -27,11 +27,11 @@ from blockwolfe.base.claims import Pieces, claim
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.identity import differences
 from blockwolfe.base.inner import inner
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.workers import Workers
-from blockwolfe.tasks.base import Corners
 
 __all__ = [
     "ActiveSet",
@@ -142,10 +142,9 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
-def _accumulate(
-    pieces: Pieces, add: Any, data: Any, weight: Any, truth: Corners, store: Store, shares: Any
-) -> None:
+def _accumulate(pieces: Pieces, of_pass: Packed) -> None:
     """Add to shares[k]: sum_i weight_i F_i (truth_i - mean_i) over piece k, while any are left."""
+    add, data, weight, truth, store, shares = unpack(of_pass)
     k = claim(pieces.claimed)
     while k + 1 < pieces.cuts.shape[0]:
         v = shares[k]
@@ -174,8 +173,9 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     )
     for some in pieces.rounds(MOST_SHARES if has_threads else in_room):
         shares = np.zeros((len(some.cuts) - 1, n_features))
-        args = (some, blocks.features.add, data, blocks.weight, blocks.truth, store, shares)
-        _each(workers, lambda _, args=args: call(_accumulate, blocks.kind, *args))  # type: ignore[misc]
+        members = (blocks.features.add, data, blocks.weight, blocks.truth, store, shares)
+        args = (blocks.kind, some, blocks.packed("accumulate", *members))
+        _each(workers, lambda _, args=args: call(_accumulate, *args))  # type: ignore[misc]
         _add_rows(shares, v, workers)
     if blocks.kernel is not None:
         blocks.kernel.complete(v)

@@ -20,8 +20,9 @@ from joblib import cpu_count
 from blockwolfe.base.checks import is_integer
 from blockwolfe.base.claims import Pieces
 from blockwolfe.base.pace import SLICE_SECONDS, Pace
+from blockwolfe.base.packed import Packed
 from blockwolfe.errors import OptionError, WorkerWarning
-from blockwolfe.problem.blocks import Blocks, SweepWork
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.crew import Crew
 from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
@@ -56,7 +57,7 @@ class Workers:
         self.pace = Pace(n_jobs, seconds)  # of sweeps over the blocks
         self._crew: Crew | None = None
         self._processes: Processes | None = None
-        self._own: list[tuple[SweepWork, Any] | None] = [None] * n_jobs  # of each thread
+        self._own: list[Packed | None] = [None] * n_jobs  # of each thread
 
     def __enter__(self) -> Workers:
         if self.has_threads:
@@ -77,19 +78,22 @@ class Workers:
         assert self._crew is not None
         return self._crew.run(work)
 
-    def run(self, span: Span, fill: Callable[[Pieces, SweepWork, Any], int]) -> int:
-        """`fill(pieces, work, scratch)` in every thread, which share the pieces of a span.
+    def run(self, span: Span, fill: Callable[[Pieces, Packed], int]) -> int:
+        """`fill(pieces, own)` in every thread, which share the pieces of a span.
+
+        `own` is packed: taking work and scratch apart holds the interpreter's lock, which threads
+        would wait for one after another.
 
         Returns the first position at which one of them stopped early, or the end.
         """
         pieces = Pieces.of(*span, PIECES * self.n_jobs)
-        return int(min(self.each(lambda k: fill(pieces, *self._own_of(k)))))
+        return int(min(self.each(lambda k: fill(pieces, self._own_of(k)))))
 
-    def _own_of(self, k: int) -> tuple[SweepWork, Any]:
-        """Made by the thread that needs it, beside others that are at work already."""
+    def _own_of(self, k: int) -> Packed:
+        """Work and scratch, made by their thread, beside others that are at work already."""
         own = self._own[k]
         if own is None:
-            self._own[k] = own = self.blocks.own()
+            self._own[k] = own = self.blocks.packed("own", *self.blocks.own())
         return own
 
     def prefetch(self, blocks: Blocks, order: np.ndarray, w: np.ndarray, scratch: Any) -> None:
