@@ -225,3 +225,16 @@ def test_dense_features_beside_the_product():
     rows = table_of("dense_table.py", "--small")
     assert [row["values"] for row in rows] == ["float64", "float32"]
     assert all(number(row["visit"]) >= 0.0 < number(row["full pass"]) for row in rows)
+
+
+def test_growth():
+    rows = table_of("growth_table.py", "--sizes", "n", "--doublings", 1)
+    assert [row["size"] for row in rows] == ["n", "n", "n: exponent"]
+    assert all(number(row["visit us"]) > 0.0 < number(row["MB"]) for row in rows[:2])
+
+
+def test_extremes():
+    case = "a sequence of a million positions"
+    (row,) = table_of("extremes_table.py", "--scale", 0.001, "--cases", case)
+    assert row["data"] == case
+    assert 0.0 < number(row["relative gap"]) <= 1.0
