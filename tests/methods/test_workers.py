@@ -270,6 +270,19 @@ def test_processes_give_the_answers_that_one_gives(python_problem):
                 np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("name", ["chain-dense", "python"])
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_a_long_v_is_whole_whoever_adds_it_up(problems, python_problem, name, n_jobs, monkeypatch):
+    """Threads add up some columns each; processes leave all of them to the one that asks."""
+    problem = python_problem if name == "python" else problems[name]
+    state = bw.solve(problem, LAM, "bcfw", 0.0, max_passes=2, random_state=0).state
+    monkeypatch.setattr("blockwolfe.problem.state.ROOM", 10)
+    v = rebuild_v(problem.blocks, state.store())
+    np.testing.assert_allclose(v, state.v, atol=1e-12)
+    with Workers(problem.blocks, n_jobs) as workers:
+        np.testing.assert_array_equal(rebuild_v(problem.blocks, state.store(), workers), v)
+
+
 def test_a_run_in_processes_is_the_run_in_one(python_problem):
     method = bw.BCFW(bw.GapSampling(), bw.Pairwise(), batch_size=4)
     options = {"tol": 1e-2, "random_state": 0}

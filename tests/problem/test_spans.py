@@ -120,14 +120,70 @@ def test_ctrl_c_is_heard_after_all_threads_are_done():
     crew.end()
 
 
+class Alarm(Exception):
+    pass
+
+
+@pytest.fixture
+def alarm():
+    """A handler that raises, as those of timeouts do."""
+
+    def ring(*_):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a timer that sends signals")
+def test_an_alarm_is_heard_after_all_threads_are_done(alarm):
+    crew, done = Crew(3), []
+
+    def work(k):
+        if k == 0:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+        else:
+            time.sleep(0.2)
+        done.append(k)
+
+    with pytest.raises(Alarm):
+        crew.run(work)
+    assert sorted(done) == [0, 1, 2]
+    assert crew.run(lambda k: k) == [0, 1, 2]
+    crew.end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a timer that sends signals")
+def test_alarms_at_any_moment_leave_threads_that_work(alarm):
+    crew, n_heard = Crew(3), 0
+    for k in range(300):
+        done = []
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 1e-5 + 1e-6 * k)
+            crew.run(done.append)
+            time.sleep(0.01)
+        except Alarm:
+            n_heard += 1
+        assert len(done) == len(set(done)) <= 3
+    assert n_heard == 300
+    assert crew.run(lambda k: k) == [0, 1, 2]
+    crew.end()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own():
-    Crew(3).end()
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_forked_process_has_threads_of_its_own(is_new):
+    crew = Crew(3)
+    assert crew.run(lambda k: k) == [0, 1, 2]
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if Crew(3).run(lambda k: k) == [0, 1, 2] else 1)
+        mine = Crew(3) if is_new else crew
+        os._exit(0 if mine.run(lambda k: k) == [0, 1, 2] else 1)
     assert os.waitpid(pid, 0)[1] == 0
+    crew.end()
 
 
 # -- workers ---------------------------------------------------------------------------------------

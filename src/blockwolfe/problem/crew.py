@@ -2,12 +2,17 @@
 
 A full pass takes a millisecond on many cores: starting threads, or handing work over by futures,
 would take as long. Threads that are not needed any more are kept for whoever asks next.
+
+Handlers of signals (timeouts, `sys.exit` at SIGTERM) raise wherever the main thread is, between any
+two of its instructions. So all that it does here can be done twice: a job that is handed out again
+is not done again, and one that is waited for again has ended.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -16,38 +21,46 @@ from blockwolfe.base.compiled import uninterrupted
 __all__ = ["Crew"]
 
 
+class _Job:
+    """Work for one thread."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work: Callable[[], Any] | None = work
+        self._taken, self._over = Lock(), Lock()
+        self._over.acquire()
+        self._is_done = False
+        self.error: BaseException | None = None
+
+    def do(self) -> None:
+        """Do it, whatever it raises; nothing where it was begun before."""
+        if not self._taken.acquire(blocking=False):
+            return
+        try:
+            assert self._work is not None
+            self._work()
+        except BaseException as error:
+            self.error = error
+        self._work = None  # (and all that it holds)
+        self._is_done = True
+        self._over.release()
+
+    def wait(self) -> None:
+        """Until it is done."""
+        while not self._is_done:
+            self._over.acquire(timeout=1.0)
+
+
 class _Member:
-    """One thread, which waits at a lock."""
+    """A thread, which does what it is given."""
 
     def __init__(self) -> None:
-        self._go, self._over = Lock(), Lock()
-        self._go.acquire()
-        self._over.acquire()
-        self._work: Callable[[], Any] | None = None
-        self._error: BaseException | None = None
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self.give = self._jobs.put
         Thread(target=self._serve, name="blockwolfe", daemon=True).start()
-
-    def begin(self, work: Callable[[], Any]) -> None:
-        """Have it done."""
-        self._work = work
-        self._go.release()
-
-    def wait(self) -> BaseException | None:
-        """Until it is; the error that it ended with, if any."""
-        self._over.acquire()
-        error, self._error = self._error, None
-        return error
 
     def _serve(self) -> None:
         while True:
-            self._go.acquire()
-            try:
-                assert self._work is not None
-                self._work()
-            except BaseException as error:
-                self._error = error
-            self._work = None  # (and all that it holds)
-            self._over.release()
+            self._jobs.get().do()
 
 
 _idle: list[_Member] = []
@@ -74,6 +87,7 @@ class Crew:
 
     def __init__(self, n_threads: int) -> None:
         self._members = [_take() for _ in range(n_threads - 1)]
+        self._process = os.getpid()
 
     def run(self, work: Callable[[int], Any]) -> list[Any]:
         """work(0), work(1), ...: one each, the first in this thread; all are done in the end.
@@ -85,19 +99,42 @@ class Crew:
         def one(k: int) -> None:
             results[k] = work(k)
 
+        jobs = [_Job(lambda k=k: one(k)) for k in range(1, len(results))]  # type: ignore[misc]
         with uninterrupted():
-            for k, member in enumerate(self._members, 1):
-                member.begin(lambda k=k: one(k))  # type: ignore[misc]
-            try:
-                one(0)
-            finally:
-                errors = [member.wait() for member in self._members]
-        for error in errors:
+            errors = _until_done(lambda: self._hand_out(jobs))
+            errors += _tried(lambda: one(0))
+            errors += _until_done(lambda: [job.wait() for job in jobs])
+        for error in [*errors, *(job.error for job in jobs)]:
             if error is not None:
                 raise error
         return results
 
+    def _hand_out(self, jobs: list[_Job]) -> None:
+        if self._process != os.getpid():  # (a fork in the middle of a run: its threads are not here)
+            self._members = [_Member() for _ in self._members]
+            self._process = os.getpid()
+        for member, job in zip(self._members, jobs, strict=True):
+            member.give(job)
+
     def end(self) -> None:
         """Let the threads go."""
-        _idle.extend(self._members)
-        self._members = []
+        members, self._members = self._members, []
+        if self._process == os.getpid():
+            _idle.extend(members)
+
+
+def _tried(work: Callable[[], Any]) -> list[BaseException]:
+    """Do it; what it raised, if anything."""
+    try:
+        work()
+    except BaseException as error:
+        return [error]
+    return []
+
+
+def _until_done(work: Callable[[], Any]) -> list[BaseException]:
+    """Do it again until nothing is raised; all that was."""
+    errors: list[BaseException] = []
+    while new := _tried(work):
+        errors += new
+    return errors

@@ -167,10 +167,8 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     n_features, has_threads = blocks.n_features, workers is not None and workers.has_threads
     data = blocks.data if blocks.kernel is None else blocks.kernel.summing
     in_room = max(ROOM // max(n_features, 1), 1)
-    pieces, v = (
-        Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES)),
-        np.zeros(n_features),
-    )
+    pieces = Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES))
+    v = np.zeros(n_features)
     for some in pieces.rounds(MOST_SHARES if has_threads else in_room):
         shares = np.zeros((len(some.cuts) - 1, n_features))
         members = (blocks.features.add, data, blocks.weight, blocks.truth, store, shares)
@@ -183,7 +181,7 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
 
 
 def _each(workers: Workers | None, work: Callable[[int], Any]) -> None:
-    """In every thread, or in this one."""
+    """work(k) in every thread, or work(0) in this one."""
     if workers is not None and workers.has_threads:
         workers.each(work)
     else:
@@ -192,15 +190,16 @@ def _each(workers: Workers | None, work: Callable[[int], Any]) -> None:
 
 def _add_rows(shares: np.ndarray, v: np.ndarray, workers: Workers | None) -> None:
     """Add to v row after row; where they are long, threads take some columns each."""
-    n_columns = workers.n_jobs if workers is not None and shares.size > ROOM else 1
-    cuts = np.linspace(0, len(v), n_columns + 1).astype(int)
+    # (workers that are processes have one thread here, however many they are)
+    is_shared = workers is not None and workers.has_threads and shares.size > ROOM
+    cuts = np.linspace(0, len(v), workers.n_jobs + 1 if workers and is_shared else 2).astype(int)
 
     def add_columns(k: int) -> None:
         mine = slice(cuts[k], cuts[k + 1])
         for share in shares:
             v[mine] += share[mine]
 
-    _each(workers if n_columns > 1 else None, add_columns)
+    _each(workers if is_shared else None, add_columns)
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
