@@ -120,7 +120,7 @@ def test_ctrl_c_is_heard_after_all_threads_are_done():
     crew.end()
 
 
-class Alarm(Exception):
+class AlarmError(Exception):
     pass
 
 
@@ -129,7 +129,7 @@ def alarm():
     """A handler that raises, as those of timeouts do."""
 
     def ring(*_):
-        raise Alarm
+        raise AlarmError
 
     before = signal.signal(signal.SIGALRM, ring)
     yield
@@ -148,7 +148,7 @@ def test_an_alarm_is_heard_after_all_threads_are_done(alarm):
             time.sleep(0.2)
         done.append(k)
 
-    with pytest.raises(Alarm):
+    with pytest.raises(AlarmError):
         crew.run(work)
     assert sorted(done) == [0, 1, 2]
     assert crew.run(lambda k: k) == [0, 1, 2]
@@ -164,7 +164,7 @@ def test_alarms_at_any_moment_leave_threads_that_work(alarm):
             signal.setitimer(signal.ITIMER_REAL, 1e-5 + 1e-6 * k)
             crew.run(done.append)
             time.sleep(0.01)
-        except Alarm:
+        except AlarmError:
             n_heard += 1
         assert len(done) == len(set(done)) <= 3
     assert n_heard == 300

@@ -110,7 +110,7 @@ class Crew:
         return results
 
     def _hand_out(self, jobs: list[_Job]) -> None:
-        if self._process != os.getpid():  # (a fork in the middle of a run: its threads are not here)
+        if self._process != os.getpid():  # (forked: its threads are not here)
             self._members = [_Member() for _ in self._members]
             self._process = os.getpid()
         for member, job in zip(self._members, jobs, strict=True):
