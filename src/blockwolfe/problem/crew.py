@@ -103,7 +103,8 @@ class Crew:
         with uninterrupted():
             errors = _until_done(lambda: self._hand_out(jobs))
             errors += _tried(lambda: one(0))
-            errors += _until_done(lambda: [job.wait() for job in jobs])
+            for job in jobs:
+                errors += _until_done(job.wait)
         for error in [*errors, *(job.error for job in jobs)]:
             if error is not None:
                 raise error
