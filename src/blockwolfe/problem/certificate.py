@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from blockwolfe.base.claims import Pieces, claim
-from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.compiled import call, inlined, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.pace import Pace
 from blockwolfe.base.ragged import starts
@@ -116,7 +115,7 @@ class Listed(NamedTuple):
     loss: np.ndarray
 
 
-@register_jitable
+@inlined(forceinline=False)
 def unpack_corner(seam: Any, data: Any, i: Any, work: Any, size: Any) -> Any:
     """The output in (work.code, work.value) as (work.part, work.value); its number of parts."""
     if not seam.is_coded:
@@ -153,7 +152,7 @@ def _sweep(
     return end
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _sweep_span(
     span: Any,
     order: Any,
