@@ -1,7 +1,6 @@
 """Compiled code that is kept on disk: never that of older sources, in whichever file they are."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from blockwolfe.base import compiled
+from blockwolfe.base import compiled, nested, piece_type
 from blockwolfe.structures import chain
 
 HELPER = """
@@ -42,7 +41,10 @@ def small(tmp_path):
     (folder / "base").mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "base" / "__init__.py").touch()
-    shutil.copy(compiled.__file__, folder / "base")
+    for module in (compiled, nested, piece_type):
+        source = Path(module.__file__)
+        text = source.read_text().replace("blockwolfe.base", "small.base")
+        (folder / "base" / source.name).write_text(text)
     (folder / "helper.py").write_text(HELPER.format(factor=2))
     (folder / "caller.py").write_text(CALLER)
     (folder / "plain.py").write_text("A = 1\n")

@@ -45,7 +45,7 @@ def test_scores_are_the_product_of_matrices(n_rows, width, n_labels):
     found = []
     for rows in (X, X.astype(np.float64)):
         theta = begin.copy()
-        products().score(*split(rows), place, W.reshape(-1), 0.5, theta)
+        products(rows.dtype == np.float32).score(*split(rows), place, W.reshape(-1), 0.5, theta)
         found.append(theta)
     expected = begin.copy()
     expected[first:-2] += 0.5 * (X.astype(np.float64) @ W).reshape(-1)
@@ -58,11 +58,15 @@ def test_scores_are_the_product_of_matrices(n_rows, width, n_labels):
 def test_a_score_has_the_same_bits_wherever_its_row_and_its_label_stand():
     X, W, _ = matrices(11, 200, 29)
     rows, theta = X.astype(np.float64), np.zeros(11 * 29)
-    products().score(*split(rows), (0, 11, 200, 29, 0), W.reshape(-1), 1.0, theta)
+    products(rows.dtype == np.float32).score(
+        *split(rows), (0, 11, 200, 29, 0), W.reshape(-1), 1.0, theta
+    )
     for t, n_labels in itertools.product(range(11), (1, 2, 5, 14, 29)):
         own = np.zeros(n_labels)
         some = np.ascontiguousarray(W[:, :n_labels]).reshape(-1)
-        products().score(*split(rows), (t * 200, 1, 200, n_labels, 0), some, 1.0, own)
+        products(rows.dtype == np.float32).score(
+            *split(rows), (t * 200, 1, 200, n_labels, 0), some, 1.0, own
+        )
         np.testing.assert_array_equal(own, theta.reshape(11, 29)[t, :n_labels])
 
 
@@ -80,7 +84,7 @@ def test_some_parts_are_scored_and_added(n_rows, width, n_labels, share, dtype):
     is_own = (part >= first) & (part < first + n_parts)
     place = (0, n_rows, width, n_labels, first)
     theta = np.full(n_parts + 4, 7.0)
-    products().peek(*split(X), place, W.reshape(-1), part, len(part), theta)
+    products(dtype == np.float32).peek(*split(X), place, W.reshape(-1), part, len(part), theta)
     expected = np.full(n_parts + 4, 7.0)
     scores = (X.astype(np.float64) @ W).reshape(-1)
     expected[part[is_own]] = scores[part[is_own] - first]
@@ -90,7 +94,7 @@ def test_some_parts_are_scored_and_added(n_rows, width, n_labels, share, dtype):
     grid[part[is_own] - first] = delta[is_own]
     change = X.astype(np.float64).T @ grid.reshape(n_rows, n_labels)
     expected = out + 0.3 * change.reshape(-1)
-    products().add(*split(X), place, part, delta, len(part), 0.3, out)
+    products(dtype == np.float32).add(*split(X), place, part, delta, len(part), 0.3, out)
     np.testing.assert_allclose(out, expected, atol=1e-11)
 
 

@@ -7,7 +7,6 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba.experimental import function_type
 
 import blockwolfe as bw
 from at_work import engine_of
@@ -311,10 +310,6 @@ def test_an_oracle_that_gives_too_much_is_stopped_in_its_visit():
     assert engine.counts.visits == 30
 
 
-@pytest.mark.skipif(
-    not hasattr(function_type, "_get_jit_address"),
-    reason="this Numba calls pieces through C, which drops errors",
-)
 @pytest.mark.parametrize("method", ["ssg+cyclic", "bcfw+cyclic"])
 def test_an_error_in_a_jitted_oracle_is_raised(method):
     """(by way of Numba's wrapper for C it would be printed, and what was found be made up)"""

@@ -15,6 +15,7 @@ Three rules, measured (see docs/decisions.md):
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
+import gc
 import hashlib
 import os
 import signal
@@ -26,17 +27,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
-from numba import types
-from numba.core import cgutils
 from numba.core.errors import NumbaExperimentalFeatureWarning
-from numba.core.types.function_type import CompileResultWAP
-from numba.experimental import function_type
-from numba.extending import NativeValue, register_model, unbox
+from numba.extending import register_jitable
+
+from blockwolfe.base.nested import nest, nested_options
+from blockwolfe.base.piece_type import PieceType
 
 SLOW_COMPILATION_SECONDS = 0.7
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection inside this block.
+
+    Numba makes objects by the million, most of which stay; looking through all of them again and
+    again took a sixth of the time of compiling.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -44,10 +61,49 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
+    options["no_cfunc_wrapper"] = True  # (no C calls it)
+    inner: dict[str, Any] = {**options, **nested_options()}
+    dispatcher = nest(_kept(function, options), numba.njit(**inner)(function))
+    dispatcher.bare = cache(
+        lambda: _kept(_renamed(function), options | {"no_cpython_wrapper": True})
+    )
+    return dispatcher
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        return _valid_for_package(numba.njit(cache=True, **options)(function))
+        dispatcher = _valid_for_package(numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no cache folder is writable: compile in memory
-        return numba.njit(**options)(function)
+        dispatcher = numba.njit(**options)(function)
+    dispatcher.compile = _uncollected()(dispatcher.compile)
+    return dispatcher
+
+
+def _renamed(function: Any) -> Any:
+    """The same function for pieces, which Python does not call; on disk under a name of its own."""
+    same = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    same.__qualname__, same.__module__ = f"{function.__qualname__}.bare", function.__module__
+    return same
+
+
+def inlined(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Plain Python, and part of compiled code that calls it.
+
+    >>> @inlined
+    ... def twice(x):
+    ...     return 2 * x
+    >>> jit(lambda x: twice(x) + 1)(3), twice(3)
+    (7, 6)
+    """
+    if function is None:
+        return lambda f: inlined(f, **options)
+    return register_jitable(**{"forceinline": True, **nested_options(), **options})(function)
 
 
 def _valid_for_package(dispatcher: Any) -> Any:
@@ -117,38 +173,6 @@ def _read(path: str) -> bytes:
         os.close(file)
 
 
-class PieceType(types.FunctionType):
-    """The type of a piece: a function of its signature."""
-
-
-register_model(PieceType)(function_type.FunctionModel)
-
-
-@unbox(PieceType)
-def _unbox_piece(kind: PieceType, piece: Any, c: Any) -> Any:
-    """A piece as compiled code calls it: directly, and by addresses that it knows itself.
-
-    To Numba an object like `Piece` has only the address of a wrapper for callers in C, which hands
-    on all arguments once more: 0.05 us for the fields of a task's data, at every call. And Numba
-    asks Python for the address, at every unboxing.
-    """
-    if not hasattr(function_type, "_get_jit_address"):  # (Numba before functions were called so)
-        return function_type.unbox_function_type(kind, piece, c)
-    found = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    found.c_addr = address_of(piece, "for_c", c)
-    found.jit_addr = address_of(piece, "for_jit", c)
-    found.py_addr = c.builder.bitcast(piece, c.context.get_value_type(types.voidptr))
-    return NativeValue(found._getvalue())
-
-
-def address_of(value: Any, name: str, c: Any) -> Any:
-    """An attribute of an object that is unboxed, an address."""
-    number = c.pyapi.object_getattr_string(value, name)
-    address = c.pyapi.long_as_voidptr(number)
-    c.pyapi.decref(number)
-    return address
-
-
 class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
@@ -157,17 +181,13 @@ class Piece:
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
-        function.compile(signature)
         self.function = function
-        made = function.get_compile_result(signature)
-        self._compiled = CompileResultWAP(made)
-        # (both addresses are read by `_unbox_piece`)
-        self.for_c: int = self._compiled.__wrapper_address__()
-        self.for_jit: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-        self._numba_type_ = PieceType(self._compiled.signature())
-
-    def __wrapper_address__(self) -> int:
-        return self.for_c
+        own = function.bare() if hasattr(function, "bare") else function  # (a user's is as it is)
+        own.compile(signature)
+        self._made = made = own.get_compile_result(signature)
+        # (read where compiled code is handed the piece, see `piece_type`)
+        self.address: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        self._numba_type_ = PieceType(made.signature)
 
     def __call__(self, *args: Any) -> Any:
         """Run the function from Python."""
@@ -223,7 +243,8 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
         with warnings.catch_warnings():
             # Functions as values have been "experimental" in Numba for years; our tests watch them.
             warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-            yield
+            with _uncollected():
+                yield
     finally:
         timer.cancel()
         _spent.seconds = before + time.perf_counter() - began  # (one inside this one is part of it)

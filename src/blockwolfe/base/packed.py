@@ -33,7 +33,8 @@ from numba.extending import (
     unbox,
 )
 
-from blockwolfe.base.compiled import address_of, call, jit
+from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.piece_type import address_of
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
 

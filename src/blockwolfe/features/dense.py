@@ -95,10 +95,12 @@ def inner(x: Any, at: int, y: Any, other: int, n: int) -> float:
 
 @jit
 def _score(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    if single.shape[0] > 0:
-        _add_scores(single, place, w, scale, theta)
-    else:
-        _add_scores(values, place, w, scale, theta)
+    _add_scores(values, place, w, scale, theta)
+
+
+@jit
+def _score_single(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
+    _add_scores(single, place, w, scale, theta)
 
 
 # -- some parts ------------------------------------------------------------------------------------
@@ -145,10 +147,14 @@ def _score_some(x: Any, place: Any, w: Any, part: Any, size: int, theta: Any) ->
 
 @jit
 def _peek(values: Any, single: Any, place: Any, w: Any, part: Any, size: int, theta: Any) -> None:
-    if single.shape[0] > 0:
-        _score_some(single, place, w, part, size, theta)
-    else:
-        _score_some(values, place, w, part, size, theta)
+    _score_some(values, place, w, part, size, theta)
+
+
+@jit
+def _peek_single(
+    values: Any, single: Any, place: Any, w: Any, part: Any, size: int, theta: Any
+) -> None:
+    _score_some(single, place, w, part, size, theta)
 
 
 @jit(fastmath={"contract"})
@@ -212,10 +218,15 @@ def _add(
     values: Any, single: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float,
     out: Any,
 ) -> None:  # fmt: skip
-    if single.shape[0] > 0:
-        _add_some(single, place, part, delta, size, coefficient, out)
-    else:
-        _add_some(values, place, part, delta, size, coefficient, out)
+    _add_some(values, place, part, delta, size, coefficient, out)
+
+
+@jit
+def _add_single(
+    values: Any, single: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float,
+    out: Any,
+) -> None:  # fmt: skip
+    _add_some(single, place, part, delta, size, coefficient, out)
 
 
 # -- as values -------------------------------------------------------------------------------------
@@ -255,8 +266,10 @@ def _pieces(score: Any, peek: Any, add: Any) -> Products:
 
 
 @functools.cache
-def products() -> Products:
-    """For data with dense rows."""
+def products(is_single: bool) -> Products:
+    """For data with dense rows, in `single` or in `values`: each is compiled where it is used."""
+    if is_single:
+        return _pieces(_score_single, _peek_single, _add_single)
     return _pieces(_score, _peek, _add)
 
 

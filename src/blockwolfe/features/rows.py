@@ -82,7 +82,7 @@ class Tokens(NamedTuple):
         indptr, flat = offsets(np.full(n_rows, width)), matrix.reshape(-1)
         is_single = matrix.dtype == np.float32
         values, single = (_NO_VALUES, flat) if is_single else (flat, _NO_SINGLE)
-        return cls(indptr, _NO_INDICES, values, offset, single, products())
+        return cls(indptr, _NO_INDICES, values, offset, single, products(is_single))
 
     def matrix(self, n_columns: int) -> Any:
         """The rows as an array where they are dense, else as a CSR matrix."""

@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from blockwolfe.base.claims import Pieces, claim
-from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.compiled import call, inlined, jit
 from blockwolfe.base.inner import inner
 from blockwolfe.base.pace import Pace
 from blockwolfe.base.packed import Packed, unpack
@@ -117,7 +116,7 @@ class Listed(NamedTuple):
     loss: np.ndarray
 
 
-@register_jitable
+@inlined(forceinline=False)
 def unpack_corner(seam: Any, data: Any, i: Any, work: Any, size: Any) -> Any:
     """The output in (work.code, work.value) as (work.part, work.value); its number of parts."""
     if not seam.is_coded:
@@ -146,7 +145,7 @@ def _sweep(pieces: Pieces, of_pass: Packed, own: Packed) -> int:
     return end
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _sweep_span(
     span: Any,
     order: Any,

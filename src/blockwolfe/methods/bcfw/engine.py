@@ -245,7 +245,7 @@ class BlockEngine(DualEngine):
         if not blocks.is_compiled:
             return
         part_size, code_size = int(blocks.part_size[i]), int(point.code_size[i])
-        if has_room(self._rule(FROM_ORACLE), point.arrays, i, part_size, code_size):
+        if has_room.py_func(self._rule(FROM_ORACLE), point.arrays, i, part_size, code_size):
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from blockwolfe.base.compiled import inlined
 from blockwolfe.structures.label_codes import LabelCodes
 
 __all__ = [
@@ -96,7 +96,7 @@ class Target(NamedTuple):
     is_hit: bool
 
 
-@register_jitable(forceinline=True)
+@inlined
 def ranked(block: Any, ranks: Any) -> Any:
     """The block with its best, top and low row as they are now."""
     return Block(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import inlined, jit
 from blockwolfe.base.look import Look, meet
 from blockwolfe.dual.directions import (
     append_parts,
@@ -57,7 +55,7 @@ def _meet_stored(
     return n_met
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _lay(rule: Any, block: Any, kind: Any, row: Any, n_parts: Any, point: Any, work: Any) -> Any:
     """A direction into `work`; how many parts it changes."""
     i, stock, look = block.i, point.stock, work.look
@@ -76,7 +74,7 @@ def _lay(rule: Any, block: Any, kind: Any, row: Any, n_parts: Any, point: Any, w
     return take_direction(look, n_met, work.direction)
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _length_of(
     rule: Any, block: Any, kind: Any, row: Any, n_parts: Any, features: Any, data: Any,
     scratch: Any, point: Any, work: Any,
@@ -98,7 +96,7 @@ def _slopes(block: Block, stock: Stock, row: int, ell: float) -> tuple[float, fl
     return forward, pairwise, pairwise - forward, local
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _fill_gains(
     rule: Any, block: Any, row: Any, slopes: Any, features: Any, data: Any, scratch: Any,
     point: Any, work: Any,
@@ -112,7 +110,7 @@ def _fill_gains(
         work.gain[kind] = gamma * slope - gamma * gamma * sqnorm / (2.0 * rule.lam)
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _choose(
     rule: Any, block: Any, target: Any, choose: Any, features: Any, data: Any, scratch: Any,
     point: Any, work: Any,
@@ -147,7 +145,7 @@ def _ell_change(kind: int, weight: float, ell: float, loss: float, loss_away: fl
     return forward if kind == FORWARD else (pairwise if kind == PAIRWISE else away)
 
 
-@register_jitable(forceinline=True)
+@inlined
 def take_step(
     rule: Any, block: Any, target: Any, choose: Any, features: Any, data: Any, scratch: Any,
     point: Any, notes: Any, work: Any,

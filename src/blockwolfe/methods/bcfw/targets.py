@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import inlined, jit
 from blockwolfe.base.look import Look
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.point import Point
@@ -129,7 +128,7 @@ def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
     return total, magnitude
 
 
-@register_jitable(forceinline=True)
+@inlined
 def look_at(
     rule: Any, i: Any, weight: Any, is_scored: Any, features: Any, data: Any, point: Any, work: Any
 ) -> Any:
@@ -220,7 +219,7 @@ def _fill_ones(value: np.ndarray, size: int) -> None:
         value[e] = 1.0
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _ask(
     rule: Any, block: Any, position: Any, features: Any, oracles: Any, data: Any, scratch: Any,
     w: Any, work: Any, batch: Any,
@@ -235,7 +234,7 @@ def _ask(
     return size, loss
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _take_apart(
     rule: Any, block: Any, size: Any, features: Any, data: Any, w: Any, work: Any
 ) -> Any:
@@ -251,7 +250,7 @@ def _take_apart(
     return n_parts
 
 
-@register_jitable(forceinline=True)
+@inlined
 def find_target(
     rule: Any, block: Any, position: Any, corner_size: Any, gap: Any, features: Any, oracles: Any,
     data: Any, scratch: Any, point: Any, work: Any, batch: Any,

@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import inlined, jit
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.tasks.base import Codes
@@ -133,7 +132,7 @@ def _difference(true: Any, found: Any, sizes: Any, room: Room) -> int:
     return n
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _moved(seam: Any, data: Any, i: Any, truth: Any, value: Any, size: Any, room: Any) -> Any:
     """The true output of block i minus the one in (room.code, value); how many entries it has.
 
