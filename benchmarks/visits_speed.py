@@ -1,0 +1,83 @@
+"""What visits of the stochastic subgradient method cost beyond the bare oracle, in the same order.
+
+    python benchmarks/visits_speed.py            OCR-small and CoNLL-2000 where the data is found
+                                                 (BLOCKWOLFE_DATA or ../shared/data), else generated
+
+The oracle is scores and Viterbi, nothing else, at the weights of a run. Passes take turns in one
+process: one of each run, all in one order of blocks, then the bare oracle in that order. Figures
+are CPU time, microseconds a block, medians over the repetitions; what visits take beyond the oracle
+is the median of the differences within a repetition. The average itself is asked for every ten
+passes (`certify_every`); what it takes is a column of its own, spread over ten passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from common import machine, options, publish, table, timed
+from speed import advance_one_pass, engine_of, problems
+
+import blockwolfe as bw
+from blockwolfe.base.compiled import call, jit
+
+ORDERS = {"permuted": bw.Permutation(), "in turn": bw.Cyclic()}
+HEADER = ["problem", "order", "oracle", "visit", "beyond", "averaged", "beyond", "average"]
+
+
+@jit
+def oracle_in_order(order, seam, data, scratch, w, work):
+    for i in order:
+        seam.features.score(data, i, w, 1.0, work.theta)
+        seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
+
+
+def measure(problem: bw.Problem, sampling: bw.Sampling, given) -> list[float]:
+    """A row of the table: microseconds a block."""
+    blocks, n = problem.blocks, len(problem)
+    methods = [
+        bw.StochasticSubgradient(averaging=averaging, sampling=sampling)
+        for averaging in (False, True)
+    ]
+    last, averaged = (engine_of(problem, method, given.lam) for method in methods)
+    for _ in range(given.warm_up):
+        advance_one_pass(last)
+        advance_one_pass(averaged)
+    w, work, scratch = last.w, last._room, blocks.make_scratch()
+    turns = {
+        "visit": lambda: advance_one_pass(last),
+        "averaged": lambda: advance_one_pass(averaged),
+        "oracle": lambda: call(
+            oracle_in_order, blocks.kind, last.passes.order, blocks.seam, blocks.data, scratch, w,
+            work,
+        ),
+    }  # fmt: skip
+    turns["oracle"]()  # (compiled, if need be)
+    took, average = {name: [] for name in turns}, []
+    for repetition in range(given.repetitions):
+        for name, function in turns.items():
+            took[name].append(1e6 * timed(function).cpu_seconds / n)
+        if repetition % 10 == 0:
+            average.append(1e5 * timed(averaged.average_w).cpu_seconds / n)
+    oracle, visit, late = (np.array(took[name]) for name in ("oracle", "visit", "averaged"))
+    columns = (oracle, visit, visit - oracle, late, late - oracle, np.array(average))
+    return [float(np.median(column)) for column in columns]
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--small", action="store_true", help="generated chains, a few seconds")
+    parser.add_argument("--problems", nargs="*", help="names of problems; all without")
+    parser.add_argument("--lam", type=float, default=0.01)
+    parser.add_argument("--warm-up", type=int, default=5, help="passes before the first figure")
+    parser.add_argument("--repetitions", type=int, default=31)
+    given = parser.parse_args()
+    rows = [
+        [name, order, *measure(problem, sampling, given)]
+        for name, problem in problems(given.small).items()
+        if not given.problems or name in given.problems
+        for order, sampling in ORDERS.items()
+    ]
+    publish(given.output, f"{machine()}, one thread", table(HEADER, rows))
+
+
+if __name__ == "__main__":
+    main()
