@@ -5,12 +5,14 @@
 
 The oracle is scores and Viterbi, nothing else, at the weights of a run. Passes take turns in one
 process: one of each run, all in one order of blocks, then the bare oracle in that order. Figures
-are CPU time, microseconds a block, medians over the repetitions; what visits take beyond the oracle
-is the median of the differences within a repetition. The average itself is asked for every ten
-passes (`certify_every`); what it takes is a column of its own, spread over ten passes.
+are CPU time, microseconds a block. Each is the median over repetitions of ten passes: as often as
+the average is asked for (`certify_every`), and as visits add up what they have written down, which
+is part of their time. What they take beyond the oracle is the median of the differences.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 from common import machine, options, publish, table, timed
@@ -21,6 +23,7 @@ from blockwolfe.base.compiled import call, jit
 
 ORDERS = {"permuted": bw.Permutation(), "in turn": bw.Cyclic()}
 HEADER = ["problem", "order", "oracle", "visit", "beyond", "averaged", "beyond", "average"]
+PASSES = 10
 
 
 @jit
@@ -51,14 +54,16 @@ def measure(problem: bw.Problem, sampling: bw.Sampling, given) -> list[float]:
         ),
     }  # fmt: skip
     turns["oracle"]()  # (compiled, if need be)
-    took, average = {name: [] for name in turns}, []
-    for repetition in range(given.repetitions):
+    took = {name: np.zeros(given.repetitions) for name in (*turns, "average")}
+    for repetition, _ in itertools.product(range(given.repetitions), range(PASSES)):
         for name, function in turns.items():
-            took[name].append(1e6 * timed(function).cpu_seconds / n)
-        if repetition % 10 == 0:
-            average.append(1e5 * timed(averaged.average_w).cpu_seconds / n)
-    oracle, visit, late = (np.array(took[name]) for name in ("oracle", "visit", "averaged"))
-    columns = (oracle, visit, visit - oracle, late, late - oracle, np.array(average))
+            took[name][repetition] += timed(function).cpu_seconds
+    for repetition in range(given.repetitions):
+        took["average"][repetition] = timed(averaged.average_w).cpu_seconds
+    oracle, visit, late, average = (
+        1e6 * took[name] / (PASSES * n) for name in ("oracle", "visit", "averaged", "average")
+    )
+    columns = (oracle, visit, visit - oracle, late, late - oracle, average)
     return [float(np.median(column)) for column in columns]
 
 
@@ -67,8 +72,10 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="generated chains, a few seconds")
     parser.add_argument("--problems", nargs="*", help="names of problems; all without")
     parser.add_argument("--lam", type=float, default=0.01)
-    parser.add_argument("--warm-up", type=int, default=5, help="passes before the first figure")
-    parser.add_argument("--repetitions", type=int, default=31)
+    parser.add_argument(
+        "--warm-up", type=int, default=PASSES, help="passes before the first figure"
+    )
+    parser.add_argument("--repetitions", type=int, default=9)
     given = parser.parse_args()
     rows = [
         [name, order, *measure(problem, sampling, given)]
