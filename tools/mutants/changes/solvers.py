@@ -41,9 +41,9 @@ MUTANTS = [
     ),
     Mutant(
         "methods/subgradient/log.py",
-        "        order[end[i]] = s\n        end[i] += 1\n",
-        "        order[end[i]] = s\n",
-        "of the steps of a block only the last is added up, and others are of other blocks",
+        "at, factor = log.start[s], log.coefficient[s]",
+        "at, factor = log.start[s], 1.0",
+        "steps are added up without their factors",
         f"{LOGS}::test_a_log_of_steps_is_their_sum",
     ),
     Mutant(
