@@ -60,11 +60,11 @@ def bare_oracle(n_blocks, seam, data, scratch, w, work):
         seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
 
 
-def engine_of(problem: bw.Problem, method: bw.Method) -> Engine:
+def engine_of(problem: bw.Problem, method: bw.Method, lam: float = LAM) -> Engine:
     """A method at its start, on one core."""
     blocks, rng = problem.blocks, np.random.default_rng(0)
     state, workers = problem.initial_state(), Workers(blocks, 1)
-    engine = method.start(Setup(blocks, state, LAM, rng, workers))
+    engine = method.start(Setup(blocks, state, lam, rng, workers))
     engine.prepare()
     return engine
 

@@ -36,6 +36,13 @@ def test_speed_of_visits():
     assert "SSG step" in done.stdout
 
 
+def test_visits_beside_the_oracle():
+    arguments = ["--small", "--warm-up", 1, "--repetitions", 1]
+    permuted, in_turn = table_of("visits_speed.py", *arguments)
+    assert (permuted["order"], in_turn["order"]) == ("permuted", "in turn")
+    assert number(permuted["oracle"]) > 0 < number(in_turn["averaged"])
+
+
 def number(cell):
     return float(cell.replace(",", ""))
 

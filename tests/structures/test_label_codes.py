@@ -9,6 +9,7 @@ from blockwolfe.structures.label_codes import (
     difference,
     meet_code,
     meet_parts,
+    subtract,
     total,
     unpack,
 )
@@ -108,3 +109,17 @@ def test_differences_of_two(drawn):
                 np.testing.assert_array_equal(sums_of(look, n_met, n_parts), wanted)
                 n_zero += int((look.sum[look.met[:n_met]] == 0.0).sum())
     assert n_zero or not drawn[0][0].orders & 1  # transitions that both have, elsewhere
+
+
+def test_one_sequence_minus_another(drawn):
+    for form, code, begin, size, listed, n_parts, _ in drawn:
+        other = code[begin[-1] : begin[-1] + size]
+        expected = summed(listed[0], n_parts) - summed(listed[-1], n_parts)
+        room = 2 * len(listed[0])
+        part, delta = np.zeros(room, dtype=np.int32), np.zeros(room)
+        n = subtract(form, code, begin[0], other, size, part, delta)
+        assert np.bincount(part[:n], delta[:n], minlength=n_parts).tolist() == expected.tolist()
+        same = np.array(listed[0]) == np.array(listed[-1])
+        assert n == 2 * np.count_nonzero(~same)  # (in order, where the two differ and nowhere else)
+        assert part[:n:2].tolist() == np.array(listed[0])[~same].tolist()
+        assert part[1:n:2].tolist() == np.array(listed[-1])[~same].tolist()

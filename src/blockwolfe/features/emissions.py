@@ -311,6 +311,35 @@ def _add_column(indices: Any, values: Any, span: Any, label: int, change: float,
             out[np.uint64(indices[e]) + at] += change * values[e]
 
 
+@jit(inline="always")
+def _add_two(indices: Any, values: Any, span: Any, labels: Any, changes: Any, out: Any) -> None:
+    """The same for two labels, whose entries are read once, and whose weights lie side by side."""
+    (one, two), (first, second) = changes, (np.uint64(labels[0]), np.uint64(labels[1]))
+    if values.shape[0] == 0:
+        for e in range(span[0], span[1]):
+            base = np.uint64(indices[e])
+            out[base + first] += one
+            out[base + second] += two
+    else:
+        for e in range(span[0], span[1]):
+            base = np.uint64(indices[e])
+            out[base + first] += one * values[e]
+            out[base + second] += two * values[e]
+
+
+@jit(inline="always")
+def _add_constant(
+    layout: Layout, t: int, n_positions: int, label: int, change: float, out: Any
+) -> None:
+    """The same of bias, first and last at position t."""
+    if layout.bias >= 0:
+        out[layout.bias + label] += change
+    if layout.first >= 0 and t == 0:
+        out[layout.first + label] += change
+    if layout.last >= 0 and t == n_positions - 1:
+        out[layout.last + label] += change
+
+
 @jit
 def add_parts(
     tokens: Tokens,
@@ -325,30 +354,33 @@ def add_parts(
     """Add coefficient F delta to `out`, part by part.
 
     Arrays are taken out of their tuples before the loop: inside it each access would count
-    references, which costs more than the additions. Unsigned indices need no test for < 0.
+    references, which costs more than the additions. Unsigned indices need no test for < 0. Labels
+    of one position that follow each other are added by twos.
     """
     indptr, indices, values = tokens.indptr, tokens.indices, tokens.values
-    bias, first, last, n_labels = layout.bias, layout.first, layout.last, layout.n_labels
-    begin = tokens.offset[i]
+    n_labels, begin = layout.n_labels, tokens.offset[i]
     n_positions = tokens.offset[i + 1] - begin
     n_unary, dense = n_positions * n_labels, is_dense(tokens)
     if dense:
         add_dense(tokens, i, n_labels, 0, (part, delta, size), coefficient, out)
-    for s in range(size):
+    s = 0
+    while s < size:
         p, change = np.int64(part[s]), coefficient * delta[s]
+        s += 1
         if p >= n_unary:
             out[layout.transition - n_unary + p] += change
             continue
         t = np.int64(np.uint32(p) // np.uint32(n_labels))  # (half the time of signed 64 bits)
-        label = p - t * n_labels
-        end = np.uint64(indptr[begin + t] if dense else indptr[begin + t + 1])
-        _add_column(indices, values, (np.uint64(indptr[begin + t]), end), label, change, out)
-        if bias >= 0:
-            out[bias + label] += change
-        if first >= 0 and t == 0:
-            out[first + label] += change
-        if last >= 0 and t == n_positions - 1:
-            out[last + label] += change
+        label, other = p - t * n_labels, np.int64(part[s]) - t * n_labels if s < size else -1
+        span = np.uint64(indptr[begin + t]), np.uint64(indptr[begin + t + 1])
+        if not dense and 0 <= other < n_labels:
+            more = coefficient * delta[s]
+            s += 1
+            _add_two(indices, values, span, (label, other), (change, more), out)
+            _add_constant(layout, t, n_positions, other, more, out)
+        elif not dense:
+            _add_column(indices, values, span, label, change, out)
+        _add_constant(layout, t, n_positions, label, change, out)
 
 
 @jit(inline="always")

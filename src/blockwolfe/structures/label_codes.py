@@ -17,7 +17,16 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.look import Look, meet_one
 from blockwolfe.structures.higher_chain import highest
 
-__all__ = ["NOT_LABELS", "LabelCodes", "difference", "meet_code", "meet_parts", "total", "unpack"]
+__all__ = [
+    "NOT_LABELS",
+    "LabelCodes",
+    "difference",
+    "meet_code",
+    "meet_parts",
+    "subtract",
+    "total",
+    "unpack",
+]
 
 
 class LabelCodes(NamedTuple):
@@ -222,3 +231,54 @@ def _differ_in_runs(
                     n_met = meet_one(base + minus, -1.0, look, n_met)
             base += form.n_labels ** (order + 1)
     return n_met
+
+
+@jit
+def subtract(
+    form: LabelCodes, to: Any, at: int, away: Any, size: int, part: Any, delta: Any
+) -> int:
+    """z(to) - z(away) as (part, delta), where they differ; how many entries it has.
+
+    The one begins at to[at], the other at away[0]. Parts of one position follow each other; a
+    transition may be listed more than once, which sums do not mind.
+    """
+    n, n_labels, one = 0, np.uint64(form.n_labels), np.uint64(1)
+    begin, end, base = np.uint64(at), np.uint64(size), np.uint64(0)
+    for t in range(end):
+        a, b = to[begin + t], away[t]
+        if a != b:
+            n = _note_two(base + np.uint64(a), base + np.uint64(b), part, delta, n)
+        base += n_labels
+    if n and form.orders & 1:
+        for t in range(one, end):
+            a, b = to[begin + t], away[t]
+            before_a, before_b = to[begin + t - one], away[t - one]
+            if a != b or before_a != before_b:
+                p = base + np.uint64(before_a) * n_labels + np.uint64(a)
+                q = base + np.uint64(before_b) * n_labels + np.uint64(b)
+                n = _note_two(p, q, part, delta, n)
+    if n and form.orders > 1:
+        n = _subtract_runs(form, to[at:], away, size, (part, delta), n)
+    return n
+
+
+@jit(inline="always")
+def _note_two(plus: Any, minus: Any, part: Any, delta: Any, n: int) -> int:
+    part[n], delta[n] = plus, 1.0
+    part[n + 1], delta[n + 1] = minus, -1.0
+    return n + 2
+
+
+@jit
+def _subtract_runs(form: LabelCodes, to: Any, away: Any, size: int, out: Any, n: int) -> int:
+    """Transitions of order 2 and higher."""
+    (part, delta), base = out, _first_run(form, size)
+    for order in range(2, highest(form.orders) + 1):
+        if (form.orders >> (order - 1)) & 1:
+            for t in range(size - order):
+                plus = _run(to, t, order, form.n_labels)
+                minus = _run(away, t, order, form.n_labels)
+                if plus != minus:
+                    n = _note_two(base + plus, base + minus, part, delta, n)
+            base += form.n_labels ** (order + 1)
+    return n

@@ -11,6 +11,7 @@ MASTER, CHAIN = "base/simplex_qp.py", "structures/chain_marginals.py"
 EXPONENTIAL, PASSES = "base/exponential.py", "rules/passes.py"
 SUBGRADIENT, EG = "tests/methods/test_subgradient.py", "tests/methods/test_online_eg.py"
 CUTTING, MEANS = "tests/methods/test_cutting_plane.py", "tests/tasks/test_expectation.py"
+LOGS = "tests/methods/test_subgradient_log.py"
 BY_HAND = f"{SUBGRADIENT}::test_stochastic_steps_by_hand"
 PROJECTED = f"{SUBGRADIENT}::test_projected_steps_by_hand"
 STEPS = f"{EG}::test_steps_by_hand"
@@ -30,6 +31,34 @@ MUTANTS = [
         "add(data, i, part, delta, moved, k * counted.pull[i], late)",
         "the average is of other iterates",
         BY_HAND,
+    ),
+    Mutant(
+        VISITS,
+        "note_step(log, i, (k + 1.0) * counted.pull[i], part, delta, moved)",
+        "note_step(log, i, k * counted.pull[i], part, delta, moved)",
+        "with a long w the average is of other iterates",
+        f"{LOGS}::test_a_log_changes_roundings_alone",
+    ),
+    Mutant(
+        "methods/subgradient/log.py",
+        "at, factor = log.start[s], log.coefficient[s]",
+        "at, factor = log.start[s], 1.0",
+        "steps are added up without their factors",
+        f"{LOGS}::test_a_log_of_steps_is_their_sum",
+    ),
+    Mutant(
+        "methods/subgradient/engine.py",
+        "        late = self.late.copy()\n",
+        "        late = self.late\n",
+        "steps are added up again whenever the average is asked for",
+        f"{LOGS}::test_who_asks_for_averages_changes_nothing",
+    ),
+    Mutant(
+        "methods/subgradient/engine.py",
+        "end = min(until, begin + self._period - self._counts.visits % self._period)",
+        "end = until",
+        "when steps are added up, and so their rounding, depends on the slices of a pass",
+        f"{LOGS}::test_slices_change_nothing",
     ),
     Mutant(
         VISITS,
@@ -96,8 +125,8 @@ MUTANTS = [
     ),
     Mutant(
         PERCEPTRON,
-        "return np.asarray(sum_of_totals(Sums(self.total, self.late), k) / k)",
-        "return np.asarray(sum_of_totals(Sums(self.total, self.late), k) / (k + 1))",
+        "return np.asarray(sum_of_totals(self.sums, k) / k)",
+        "return np.asarray(sum_of_totals(self.sums, k) / (k + 1))",
         "an average whose weights do not sum to one",
         f"{SUBGRADIENT}::test_perceptron_by_hand",
     ),

@@ -14,7 +14,8 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
-from blockwolfe.methods.subgradient.visits import Counted, Pull, Room, add_visits
+from blockwolfe.methods.subgradient.log import Log, Merging, add_up
+from blockwolfe.methods.subgradient.visits import Counted, Pull, Room, Sums, add_visits
 from blockwolfe.problem.certificate import broken_oracle
 from blockwolfe.rules.passes import Passes
 from blockwolfe.rules.sampling import Sampling
@@ -40,6 +41,9 @@ class VisitEngine(PrimalEngine):
         self.total = self.w.copy()
         self.late = np.zeros(blocks.n_features if method.is_averaged else 0)
         self._room = Room.of(blocks)
+        self._period = self.n_blocks * int(method.full_pass_every)
+        self._log = Log.of(blocks, self._period if method.is_averaged else 0, self._most_moved)
+        self._merging = Merging.of(blocks.n_parts if self._is_logged else 0)
         pulls = self.n_blocks * blocks.weight
         self._counted = Counted(blocks.true_codes, pulls, blocks.corner_size)
         self._made = np.zeros(1, dtype=np.int64)
@@ -49,6 +53,7 @@ class VisitEngine(PrimalEngine):
         """Compile the visits as well."""
         super().prepare()
         self._visit(0)
+        self._add_up(self.late)
 
     @property
     def fewest_visits(self) -> int:
@@ -77,6 +82,15 @@ class VisitEngine(PrimalEngine):
         """The average of the weights after all visits; asked for after the first."""
 
     @property
+    def sums(self) -> Sums:
+        """What visits have added up, with the steps that are only written down so far."""
+        if not self._log.n_steps:
+            return Sums(self.total, self.late)
+        late = self.late.copy()
+        self._add_up(late)
+        return Sums(self.total, late)
+
+    @property
     def certified_w(self) -> np.ndarray:
         """With averaging, the average."""
         return self.average_w() if self.method.is_averaged and self.counts.visits else self.w
@@ -88,35 +102,55 @@ class VisitEngine(PrimalEngine):
         self.passes.run(max_visits, may_go_on, self._visit)
 
     def _visit(self, until: int) -> None:
-        passes, made = self.passes, self._made
-        begin, args = passes.done, (passes.order, (passes.done, until), self._counts.visits)
+        passes, made, begin = self.passes, self._made, self.passes.done
+        end = min(until, begin + self._period - self._counts.visits % self._period)
         packed = self._packed()
         made[0] = 0
         try:
-            call(add_visits, self.blocks.kind, *args, packed)
+            span = (begin, end)
+            call(add_visits, self.blocks.kind, passes.order, span, self._counts.visits, packed)
         finally:  # (also at Ctrl-C: what was visited is not visited again)
             with uninterrupted():
                 n_made = int(made[0])
                 self._w = None
                 self.count(visits=n_made, oracle_calls=n_made, steps=n_made)
                 passes.done = begin + n_made
-        if passes.done < until:
+        has_full_log = self._is_logged and self._log.is_full(self._most_moved)
+        if passes.done < end and not has_full_log:
             i = int(passes.order[passes.done])
             raise broken_oracle(i, int(self.blocks.corner_size[i]))
+        if has_full_log or self._counts.visits % self._period == 0:
+            with uninterrupted():
+                self._add_up(self.late)
+                self._log.clear()
+
+    @property
+    def _most_moved(self) -> int:
+        """Entries of a step, at most."""
+        return len(self._room.part)
+
+    @property
+    def _is_logged(self) -> bool:
+        return len(self._log.block) > 0
+
+    def _add_up(self, late: np.ndarray) -> None:
+        if self._is_logged:
+            add_up(self._log, self.blocks, self._merging, late)
 
     def _packed(self) -> Packed:
         """What visits read and write, beside the order that they are in."""
         blocks = self.blocks
-        of_blocks = (self._counted, blocks.visited.seam, blocks.is_unit, blocks.data, self._own[1])
+        seam, data, scratch = blocks.visited.seam, blocks.data, self._own[1]
+        of_blocks = (self._counted, seam, blocks.form, blocks.is_unit, data, scratch)
         return self._packing.of(
-            self.pull, *of_blocks, self.total, self.late, self._room, self._made
+            self.pull, *of_blocks, self.total, self.late, self._log, self._room, self._made
         )
 
     # -- checkpoints ---------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
-        """And the pass at work."""
-        return super().to_save() | self.passes.to_save()
+        """And the pass at work, and the steps that are only written down so far."""
+        return super().to_save() | self.passes.to_save() | self._log.to_save()
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
@@ -125,3 +159,4 @@ class VisitEngine(PrimalEngine):
         self.total = read.array("kept.total", np.float64, self.total.shape)
         self.late = read.array("kept.late", np.float64, self.late.shape)
         self.passes.restore(saved)
+        self._log.restore(saved, self.blocks)

@@ -12,7 +12,7 @@ from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.subgradient.engine import VisitEngine
-from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
+from blockwolfe.methods.subgradient.visits import Pull, sum_of_totals
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import register
 from blockwolfe.running.engine import Engine
@@ -93,7 +93,7 @@ class PerceptronSteps(VisitEngine):
     def average_w(self) -> np.ndarray:
         """Of the totals after each visit."""
         k = self.counts.visits
-        return np.asarray(sum_of_totals(Sums(self.total, self.late), k) / k)
+        return np.asarray(sum_of_totals(self.sums, k) / k)
 
 
 def _size(blocks: Blocks) -> float:

@@ -11,7 +11,7 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.subgradient.engine import VisitEngine
-from blockwolfe.methods.subgradient.visits import Pull, Sums, sum_of_totals
+from blockwolfe.methods.subgradient.visits import Pull, sum_of_totals
 from blockwolfe.rules.registry import register
 from blockwolfe.running.engine import Engine
 
@@ -83,4 +83,4 @@ class StochasticSteps(VisitEngine):
         share = 2.0 / (k * (k + 1.0))
         if self.blocks.is_bounded:
             return self.within_bounds(share * self.late)  # (but for rounding it is there)
-        return np.asarray(share / self.lam * sum_of_totals(Sums(self.total, self.late), k))
+        return np.asarray(share / self.lam * sum_of_totals(self.sums, k))

@@ -6,7 +6,7 @@ With y_j the output that the oracle finds at visit j = 1, 2, ..., and c_j = n we
 
 and never w itself: w is a multiple of the first, and averages of iterates follow from both,
 since sum_{j <= k} total_j = (k + 1) total_k - late_k. So a visit changes only what psi touches,
-however long w is.
+however long w is. Where w is long, what `late` gets is written down first (`log`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.compiled import inlined, jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
+from blockwolfe.base.prefetch import LINE, prefetch
+from blockwolfe.methods.subgradient.log import is_full, note_step
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.structures.label_codes import LabelCodes, subtract
 from blockwolfe.tasks.base import Codes
 
 __all__ = ["Counted", "Pull", "Room", "Sums", "add_visits", "sum_of_totals"]
@@ -57,8 +60,6 @@ class Room(NamedTuple):
     theta: np.ndarray  # scores by part
     code: np.ndarray  # the output of an oracle call: its code,
     value: np.ndarray  # and its values (not read where all are one)
-    found: np.ndarray  # where outputs are coded, its parts,
-    true: np.ndarray  # and those of the true one
     part: np.ndarray  # what the two differ in
     delta: np.ndarray
 
@@ -67,10 +68,9 @@ class Room(NamedTuple):
         """For any block."""
         sizes = (blocks.corner_size, blocks.part_size, np.diff(blocks.true_codes.start))
         n_entries = max(blocks.n_parts, *(int(size.max()) for size in sizes))
-        code, found, true = (np.zeros(n_entries, dtype=np.int32) for _ in range(3))
+        theta, code = np.zeros(blocks.n_parts), np.zeros(n_entries, dtype=np.int32)
         part, delta = np.zeros(2 * n_entries, dtype=np.int32), np.zeros(2 * n_entries)
-        theta, value = np.zeros(blocks.n_parts), np.zeros(n_entries)
-        return cls(theta, code, value, found, true, part, delta)
+        return cls(theta, code, np.zeros(n_entries), part, delta)
 
 
 @jit
@@ -89,21 +89,6 @@ def _clip(pull: Pull, w: np.ndarray) -> None:
 def _add_times(factor: float, w: np.ndarray, late: np.ndarray) -> None:
     for j in range(late.shape[0]):
         late[j] += factor * w[j]
-
-
-@jit
-def _is_true(truth: Codes, i: int, code: np.ndarray, value: np.ndarray, size: int) -> bool:
-    """Whether an output is the true one, entry by entry; no values mean ones."""
-    begin = truth.start[i]
-    if truth.start[i + 1] - begin != size:
-        return False
-    for s in range(np.uint64(size)):
-        if truth.code[begin + s] != code[s]:
-            return False
-    for s in range(np.uint64(size if value.shape[0] else 0)):
-        if truth.value[begin + s] != value[s]:
-            return False
-    return True
 
 
 @jit
@@ -132,23 +117,21 @@ def _difference(true: Any, found: Any, sizes: Any, room: Room) -> int:
     return n
 
 
-@inlined
-def _moved(seam: Any, data: Any, i: Any, truth: Any, value: Any, size: Any, room: Any) -> Any:
-    """The true output of block i minus the one in (room.code, value); how many entries it has.
-
-    Codes are compared first, and both outputs taken apart only where they differ: the parts of
-    true outputs would have to come from far away in memory.
-    """
-    if _is_true(truth, i, room.code, value, size):
-        return 0
+@jit
+def _moved(form: LabelCodes, truth: Codes, i: int, value: Any, size: int, room: Room) -> int:
+    """The true output of block i minus the one in (room.code, value); how many entries it has."""
     begin, end = truth.start[i], truth.start[i + 1]
-    code = truth.code[begin:end]
-    if not seam.is_coded:
-        mine = code, truth.value[begin:end]
-        return _difference(mine, (room.code, value), (end - begin, size), room)
-    n_true = seam.oracles.unpack(data, i, code, end - begin, room.true)
-    n_found = seam.oracles.unpack(data, i, room.code, size, room.found)
-    return _difference((room.true, value), (room.found, value), (n_true, n_found), room)
+    if form.n_labels:
+        return int(subtract(form, truth.code, begin, room.code, size, room.part, room.delta))
+    mine = truth.code[begin:end], truth.value[begin:end]
+    return int(_difference(mine, (room.code, value), (end - begin, size), room))
+
+
+@jit(inline="always")
+def _fetch_truth(truth: Codes, i: int) -> None:
+    """Begin to fetch the true output of block i, which is needed when the oracle has answered."""
+    for e in range(truth.start[i], truth.start[i + 1], LINE):
+        prefetch(truth.code, e)
 
 
 @jit
@@ -165,18 +148,22 @@ def _scale(pull: Pull, k: int) -> float:
 def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> None:
     """Make the visits span[0]:span[1] of an order, after `n_before` others; `made[0]` counts them.
 
-    It stops at a block whose oracle gives more than it may.
+    It stops at a block whose oracle gives more than it may, and where a log has no room for a step.
     """
-    pull, counted, seam, is_unit, data, scratch, total, late, room, made = unpack(packed)
+    pull, counted, seam, form, is_unit, data, scratch, total, late, log, room, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta, value = room.part, room.delta, room.value[:0] if is_unit else room.value
+    is_averaged, is_logged = late.shape[0] > 0, log.part.shape[0] > 0
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
+        if is_logged and is_full(log, part.shape[0]):
+            return
+        _fetch_truth(counted.truth, i)
         seam.features.score(data, i, total, _scale(pull, k), room.theta)
         size, _, _ = oracles.maximize(data, i, room.theta, scratch, room.code, room.value)
         if size > counted.room[i]:
             return
-        moved = _moved(seam, data, i, counted.truth, value, size, room)
+        moved = _moved(form, counted.truth, i, value, size, room)
         if is_bounded:
             _shrink(k / (k + 1.0), total)
             share = pull.factor * counted.pull[i] / (k + 1.0)
@@ -185,7 +172,9 @@ def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> N
             _add_times(k + 1.0, total, late)
         elif moved > 0:
             add(data, i, part, delta, moved, counted.pull[i], total)
-            if late.shape[0]:
+            if is_logged:
+                note_step(log, i, (k + 1.0) * counted.pull[i], part, delta, moved)
+            elif is_averaged:
                 add(data, i, part, delta, moved, (k + 1.0) * counted.pull[i], late)
         made[0] += 1
 
