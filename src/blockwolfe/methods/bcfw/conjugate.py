@@ -87,8 +87,7 @@ class Rounds:
 
     def _made_since(self, ledger: Ledger) -> tuple[int, int]:
         """Visits and oracle calls since the last round."""
-        calls = int(ledger.counts["oracle_calls"])
-        return ledger.visits - self._after[1], calls - self._after[2]
+        return ledger.visits - self._after[1], ledger.oracle_calls - self._after[2]
 
     def make(
         self, settings: Conjugate, point: DualPoint, ledger: Ledger, may_go_on: Callable[[], bool]
