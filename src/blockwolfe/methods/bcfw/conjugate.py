@@ -22,7 +22,7 @@ __all__ = ["Conjugate", "Rounds", "check_conjugate"]
 
 # Passes between rounds take this many times the work of a round at least, and at most (of rounds
 # that gained more, or less, than passes).
-LEAST_WAIT, MOST_WAIT = 0.5, 16.0
+LEAST_WAIT, MOST_WAIT = 0.5, 2.0
 # Stored corners are close enough to their optimum when they lack this share of the whole gap.
 SHARE = 0.1
 
