@@ -8,7 +8,7 @@ from blockwolfe.structures.label_codes import (
     LabelCodes,
     difference,
     meet_code,
-    meet_parts,
+    meet_labels,
     subtract,
     total,
     unpack,
@@ -44,7 +44,7 @@ def drawn(request):
         code = np.full((n_codes + 1) * (size + 1), n_labels - 1, dtype=np.int32)
         for at, row in zip(begin, labels, strict=True):
             code[at : at + size] = row
-        form = LabelCodes(int(n_labels), orders)
+        form = LabelCodes(int(n_labels), orders, 0)
         listed = [parts_by_hand(row, n_labels, orders)[0] for row in labels]
         n_parts = parts_by_hand(labels[0], n_labels, orders)[1]
         cases.append((form, code, begin, int(size), listed, n_parts, rng))
@@ -70,20 +70,39 @@ def test_parts_and_their_scores(drawn):
             room = np.zeros(len(parts) + 1, dtype=np.int32)
             n = unpack(form, code, at, size, room)
             assert room[:n].tolist() == parts
-            assert total(form, code, at, size, theta) == theta[parts].sum()
+            runs = theta[size * form.n_labels :]
+            assert total(form, code, at, size, theta, runs) == theta[parts].sum()
 
 
-def test_parts_in_use_are_met_once(drawn):
+def test_labels_in_use_are_met_once(drawn):
     for form, code, begin, size, listed, n_parts, _ in drawn:
         look = make_look(n_parts)
         for n_codes in range(1, len(begin) + 1):  # (one look after another: none is wiped)
-            n_met = meet_parts(form, code, begin, n_codes, size, look)
+            n_met = meet_labels(form, code, begin, n_codes, size, look)
             wanted = set().union(*map(set, listed[:n_codes]))
+            wanted = {p for p in wanted if p < size * form.n_labels}
             assert set(look.met[:n_met].tolist()) == wanted
             assert n_met == len(wanted)
-            labels = [p for p in look.met[:n_met].tolist() if p < size * form.n_labels]
-            positions = [p // form.n_labels for p in labels]
+            positions = [p // form.n_labels for p in look.met[:n_met].tolist()]
             assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 26, 63, 64, 65, 200])
+def test_labels_in_use_of_few_and_of_many(n_labels):
+    rng = np.random.default_rng(n_labels)
+    for _ in range(20):
+        size, n_codes = rng.integers(1, 9), rng.integers(1, 40)
+        labels = rng.integers(n_labels, size=(n_codes, size))
+        labels[0, 0] = n_labels - 1
+        code, begin = labels.ravel().astype(np.int32), np.arange(n_codes) * size
+        look = make_look(size * n_labels + 1)
+        for _ in range(2):
+            form = LabelCodes(n_labels, 0, 0)
+            n_met = meet_labels(form, code, begin, n_codes, size, look)
+            wanted = {int(t * n_labels + k) for row in labels for t, k in enumerate(row)}
+            assert sorted(look.met[:n_met].tolist()) == sorted(wanted)
+            positions = look.met[:n_met] // n_labels
+            assert (np.diff(positions) >= 0).all()
 
 
 def test_sequences_are_added_up(drawn):

@@ -275,25 +275,33 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
 _SIGINT = int(signal.SIGINT)
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
+class uninterrupted:  # noqa: N801  (it is used as a function is)
     """Ctrl-C held back to the end of this block.
 
     (By the functions behind those of `signal`, which look for enums in what goes through them:
-    they take 20 us for this, more than many a block that is held.)
+    they take 20 us for this, more than many a block that is held. A class, since a generator
+    takes as long again.)
 
     >>> with uninterrupted():
     ...     pass
     """
-    before = _signal.getsignal(_SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    arrived: list[Any] = []
-    _signal.signal(_SIGINT, lambda *signal_and_frame: arrived.append(signal_and_frame))
-    try:
-        yield
-    finally:
-        _signal.signal(_SIGINT, before)
-        if arrived:  # (also after an error, whose handling Ctrl-C would have interrupted)
-            before(*arrived[0])
+
+    __slots__ = ("_arrived", "_before")
+
+    def __enter__(self) -> None:
+        self._before = _signal.getsignal(_SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(self._before):
+            self._before = None
+            return
+        self._arrived: list[Any] = []
+        _signal.signal(_SIGINT, self._note)
+
+    def _note(self, *signal_and_frame: Any) -> None:
+        self._arrived.append(signal_and_frame)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            return
+        _signal.signal(_SIGINT, self._before)
+        if self._arrived:  # (also after an error, whose handling Ctrl-C would have interrupted)
+            self._before(*self._arrived[0])

@@ -23,6 +23,9 @@ from blockwolfe.problem.blocks import Blocks
 
 __all__ = ["Differences", "added", "differences", "scored"]
 
+# So many parts of a block are put in order: what that takes grows as their square.
+FEW_PARTS = 256
+
 
 class Differences(NamedTuple):
     """Members (some stored corners) of all blocks: block i has first[i]:first[i+1].
@@ -80,8 +83,22 @@ def _subtract(
 
 
 @jit
+def _sort(parts: np.ndarray) -> None:
+    """In place, by insertion; more than a few are left as they are."""
+    for s in range(1, parts.shape[0] if parts.shape[0] <= FEW_PARTS else 0):
+        p, to = parts[s], s
+        while to > 0 and parts[to - 1] > p:
+            parts[to] = parts[to - 1]
+            to -= 1
+        parts[to] = p
+
+
+@jit
 def _number(made: Differences, look: Look) -> None:
-    """The distinct parts of every block, and the number of each entry's among them."""
+    """The distinct parts of every block, and the number of each entry's among them.
+
+    In order, where they are few: labels of one position follow each other, and are scored together.
+    """
     n_parts = 0
     for i in range(made.first.shape[0] - 1):
         made.part_first[i] = n_parts
@@ -89,10 +106,13 @@ def _number(made: Differences, look: Look) -> None:
         for e in range(made.begin[made.first[i]], made.begin[made.first[i + 1]]):
             p = made.part[e]
             if look.seen[p] != look.number[0]:
-                look.seen[p], look.sum[p] = look.number[0], n_parts - made.part_first[i]
-                made.distinct[n_parts] = p
+                look.seen[p], made.distinct[n_parts] = look.number[0], p
                 n_parts += 1
-            made.slot[e] = int(look.sum[p])
+        _sort(made.distinct[made.part_first[i] : n_parts])
+        for s in range(made.part_first[i], n_parts):
+            look.sum[made.distinct[s]] = s - made.part_first[i]
+        for e in range(made.begin[made.first[i]], made.begin[made.first[i + 1]]):
+            made.slot[e] = int(look.sum[made.part[e]])
     made.part_first[made.first.shape[0] - 1] = n_parts
 
 

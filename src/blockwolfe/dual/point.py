@@ -263,7 +263,8 @@ class DualPoint:
 
     def n_stored(self) -> float:
         """Mean number of stored corners, active or not."""
-        return float(self.arrays.stock.n_rows.mean())
+        n_rows = self.arrays.stock.n_rows
+        return int(n_rows.sum()) / len(n_rows)
 
     def n_active(self) -> float:
         """Mean size of the active sets."""

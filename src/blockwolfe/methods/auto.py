@@ -36,6 +36,7 @@ __all__ = ["Auto"]
 
 SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
+FULL_PASS_EVERY = BCFW(sampling=SAMPLING).full_pass_every
 # Rounds between passes, and those where every call counts.
 ROUNDS, MORE_ROUNDS = Conjugate(), Conjugate(every=2, n_iterations=100)
 # Passes of Frank-Wolfe steps.
@@ -78,7 +79,7 @@ class Auto(Method):
     @property
     def full_pass_every(self) -> float:
         """As of the methods it chooses from."""
-        return BCFW(sampling=SAMPLING).full_pass_every
+        return FULL_PASS_EVERY
 
     def start(self, setup: Setup) -> Engine:
         """Visits, by a method that is chosen on the way."""
@@ -104,8 +105,8 @@ class AutoEngine(BlockEngine):
         super().advance(max_visits, may_go_on)
         self._n_passes += 1
         is_late = self._n_passes >= N_EARLY
-        is_known = bool(np.isfinite(self.ledger.gap).all())
-        has_cache = self._is_expensive and (is_late or (self._is_long and is_known))
+        is_early = self._is_long and bool(np.isfinite(self.ledger.gap).all())
+        has_cache = self._is_expensive and (is_late or is_early)
         self._choose(is_late, has_cache)
 
     def _choose(self, is_late: bool, has_cache: bool) -> None:

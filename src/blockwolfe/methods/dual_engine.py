@@ -133,7 +133,12 @@ class DualEngine(WalkingEngine):
         # (all at once: each look at a record by name takes microseconds)
         visits, steps, drops, cache_hits, oracle_calls, *_ = self.ledger.counts.tolist()
         work = (visits, steps, drops, cache_hits, oracle_calls)
-        return Counts(self.n_blocks, *work, self.certificate_calls)
+        return Counts(self.n_blocks, *work, self.certificate_calls, self.n_sweeps)
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps over all stored corners."""
+        return 0
 
     @property
     def gap_estimate(self) -> float:

@@ -329,8 +329,9 @@ class Driver(Generic[Outcome]):
 
     def _only_hits(self) -> bool:
         """Whether a cache has only hits, with no calls left for the full pass that is due."""
-        since = self._work_since_certificate()
-        return since >= 2 * self.method.full_pass_every and not self.budget.has_calls_to_certify()
+        if self.budget.has_calls_to_certify():
+            return False
+        return self._work_since_certificate() >= 2 * self.method.full_pass_every
 
     def _may_go_on(self) -> bool:
         """Asked between chunks of visits: a moment to write a checkpoint."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blockwolfe.base.bits import MOST_BITS, lowest_bit
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.look import Look, meet_one
 from blockwolfe.structures.higher_chain import highest
@@ -22,7 +23,7 @@ __all__ = [
     "LabelCodes",
     "difference",
     "meet_code",
-    "meet_parts",
+    "meet_labels",
     "subtract",
     "total",
     "unpack",
@@ -34,9 +35,10 @@ class LabelCodes(NamedTuple):
 
     n_labels: int
     orders: int  # bit j - 1 says whether transitions of order j have a table
+    runs: int  # where the weights of transitions begin in w: they are their scores
 
 
-NOT_LABELS = LabelCodes(0, 0)
+NOT_LABELS = LabelCodes(0, 0, 0)
 
 
 @jit(inline="always")
@@ -82,80 +84,74 @@ def _first_run(form: LabelCodes, size: int) -> int:
 
 
 @jit
-def total(form: LabelCodes, code: Any, at: int, size: int, theta: Any) -> float:
-    """<theta, z> of a label sequence."""
+def total(form: LabelCodes, code: Any, at: int, size: int, theta: Any, runs: Any) -> float:
+    """<theta, z> of a label sequence; `runs` are the scores of transitions alone."""
     n_labels, sum_of_labels, sum_of_runs = form.n_labels, 0.0, 0.0
     first, last = np.uint64(at), np.uint64(at + size)
     base = np.uint64(0)
     if form.orders & 1:
-        before, pairs = np.uint64(code[first]), np.uint64(size)
+        before = np.uint64(code[first])
         sum_of_labels = theta[before]
         for e in range(first + np.uint64(1), last):
             base += np.uint64(n_labels)
             label = np.uint64(code[e])
             sum_of_labels += theta[base + label]
-            sum_of_runs += theta[(pairs + before) * np.uint64(n_labels) + label]
+            sum_of_runs += runs[before * np.uint64(n_labels) + label]
             before = label
     else:
         for e in range(first, last):
             sum_of_labels += theta[base + np.uint64(code[e])]
             base += np.uint64(n_labels)
     if form.orders > 1:
-        begin = _first_run(form, size)
+        begin = _first_run(form, 0)
         for order in range(2, highest(form.orders) + 1):
             if (form.orders >> (order - 1)) & 1:
                 for t in range(size - order):
-                    sum_of_runs += theta[begin + _run(code, at + t, order, n_labels)]
+                    sum_of_runs += runs[begin + _run(code, at + t, order, n_labels)]
                 begin += n_labels ** (order + 1)
     return sum_of_labels + sum_of_runs
 
 
 @jit
-def meet_parts(form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int, look: Look) -> int:
-    """The parts of some codes of one length, each once, into `look.met`; how many.
+def meet_labels(
+    form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int, look: Look
+) -> int:
+    """Parts "position t has label k" of some codes of one length, each once, into `look.met`.
 
-    Those of one position follow each other: they are scored together.
+    Returns how many. Those of one position follow each other: they are scored together. (Scores of
+    transitions are weights, and need not be looked for.)
     """
+    if form.n_labels > MOST_BITS:
+        return int(_meet_many_labels(form.n_labels, code, begin, n_codes, size, look))
+    met, n_labels, n_met = look.met, np.uint64(form.n_labels), 0
+    base, one = np.uint64(0), np.uint64(1)
+    for t in range(np.uint64(size)):
+        labels = np.uint64(0)
+        for r in range(n_codes):
+            labels |= one << np.uint64(code[np.uint64(begin[r]) + t])
+        while labels:
+            met[n_met] = base + lowest_bit(labels)
+            n_met += 1
+            labels &= labels - one
+        base += n_labels
+    return n_met
+
+
+@jit
+def _meet_many_labels(
+    n_labels: int, code: Any, begin: Any, n_codes: int, size: int, look: Look
+) -> int:
+    """The same where labels are more than an integer has bits."""
     look.number[0] += 1
     number, seen, met = look.number[0], look.seen, look.met
-    n_labels, n_met = np.uint64(form.n_labels), 0
-    base = np.uint64(0)
+    base, n_met = np.uint64(0), 0
     for t in range(np.uint64(size)):
         for r in range(n_codes):
             p = base + np.uint64(code[np.uint64(begin[r]) + t])
             met[n_met] = p  # (written in any case: a branch would be guessed wrong too often)
             n_met += seen[p] != number
             seen[p] = number
-        base += n_labels
-    if form.orders & 1:
-        for r in range(n_codes):
-            at = np.uint64(begin[r])
-            before = np.uint64(code[at])
-            for e in range(at + np.uint64(1), at + np.uint64(size)):
-                label = np.uint64(code[e])
-                p = base + before * n_labels + label
-                met[n_met] = p
-                n_met += seen[p] != number
-                seen[p] = number
-                before = label
-    if form.orders > 1:
-        n_met = _meet_runs(form, code, begin, n_codes, size, look, n_met)
-    return n_met
-
-
-@jit
-def _meet_runs(
-    form: LabelCodes, code: Any, begin: Any, n_codes: int, size: int, look: Look, n_met: int
-) -> int:
-    """Transitions of order 2 and higher."""
-    base = _first_run(form, size)
-    for order in range(2, highest(form.orders) + 1):
-        if (form.orders >> (order - 1)) & 1:
-            for r in range(n_codes):
-                for t in range(size - order):
-                    p = base + _run(code, begin[r] + t, order, form.n_labels)
-                    n_met = meet_one(p, 0.0, look, n_met)
-            base += form.n_labels ** (order + 1)
+        base += np.uint64(n_labels)
     return n_met
 
 

@@ -200,7 +200,9 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             make_marginal_scratch=functools.partial(_make_marginal_scratch, data),
             truth=truth,
             true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
-            form=LabelCodes(data.layout.n_labels, data.layout.orders),
+            form=LabelCodes(
+                data.layout.n_labels, data.layout.orders, max(data.layout.transition, 0)
+            ),
             is_unit=True,
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it

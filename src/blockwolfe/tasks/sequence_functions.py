@@ -242,7 +242,7 @@ def _mean_cost(cost: Any, labels: Any, mean: Any, n_labels: int) -> float:
 @jit
 def unpack(data: SequenceData, i: int, code: Any, size: int, part: Any) -> int:
     """Parts of a label sequence."""
-    form = label_codes.LabelCodes(data.layout.n_labels, data.layout.orders)
+    form = label_codes.LabelCodes(data.layout.n_labels, data.layout.orders, 0)
     return int(label_codes.unpack(form, code, 0, size, part))
 
 

@@ -90,7 +90,14 @@ MUTANTS = [
         LABEL_CODES,
         "n_met += seen[p] != number\n            seen[p] = number\n        base",
         "n_met += 1\n            seen[p] = number\n        base",
-        "labels of stored sequences that are met twice",
+        "labels of stored sequences that are met twice, where there are many",
+        "tests/structures/test_label_codes.py",
+    ),
+    Mutant(
+        LABEL_CODES,
+        "labels |= one << np.uint64(code[np.uint64(begin[r]) + t])",
+        "labels = one << np.uint64(code[np.uint64(begin[r]) + t])",
+        "labels of stored sequences that are not scored",
         "tests/structures/test_label_codes.py",
     ),
     Mutant(

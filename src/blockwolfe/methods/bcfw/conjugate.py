@@ -22,7 +22,7 @@ __all__ = ["Conjugate", "Rounds", "check_conjugate"]
 
 # Passes between rounds take this many times the work of a round at least, and at most (of rounds
 # that gained more, or less, than passes).
-LEAST_WAIT, MOST_WAIT = 0.5, 16.0
+LEAST_WAIT, MOST_WAIT = 0.5, 2.0
 # Stored corners are close enough to their optimum when they lack this share of the whole gap.
 SHARE = 0.1
 
@@ -87,8 +87,7 @@ class Rounds:
 
     def _made_since(self, ledger: Ledger) -> tuple[int, int]:
         """Visits and oracle calls since the last round."""
-        calls = int(ledger.counts["oracle_calls"])
-        return ledger.visits - self._after[1], calls - self._after[2]
+        return ledger.visits - self._after[1], ledger.oracle_calls - self._after[2]
 
     def make(
         self, settings: Conjugate, point: DualPoint, ledger: Ledger, may_go_on: Callable[[], bool]

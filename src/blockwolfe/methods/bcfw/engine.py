@@ -32,7 +32,6 @@ from blockwolfe.methods.bcfw.working_set import order_in_working_set
 from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.problem.certificate import broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
-from blockwolfe.results.counts import Counts
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
 from blockwolfe.running.engine import CapTooSmallError
@@ -218,7 +217,7 @@ class BlockEngine(DualEngine):
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:
         wanted = CHUNK_SECONDS * n_visits / max(seconds, 1e-9)
-        self._chunk = int(np.clip(wanted, 1, 10 * self._chunk))
+        self._chunk = int(min(max(wanted, 1.0), 10.0 * self._chunk))
 
     # -- room ----------------------------------------------------------------------------------
 
@@ -249,9 +248,9 @@ class BlockEngine(DualEngine):
             raise broken_oracle(i, int(blocks.corner_size[i]))
 
     @property
-    def counts(self) -> Counts:
-        """And sweeps over stored corners."""
-        return replace(super().counts, sweeps=self._rounds.n_sweeps)
+    def n_sweeps(self) -> int:
+        """Those of rounds."""
+        return self._rounds.n_sweeps
 
     # -- batches of parallel oracle calls --------------------------------------------------------
 

@@ -27,7 +27,7 @@ from blockwolfe.methods.bcfw.rules import (
     Rule,
     Target,
 )
-from blockwolfe.structures.label_codes import meet_parts, total, unpack
+from blockwolfe.structures.label_codes import meet_labels, total, unpack
 
 __all__ = ["find_target", "has_room", "look_at"]
 
@@ -48,11 +48,14 @@ def has_room(rule: Rule, point: Point, i: int, part_size: int, code_size: int) -
 
 @jit
 def _meet_stored(rule: Rule, stock: Stock, i: int, look: Look) -> int:
-    """The parts of the block's stored corners, each once, into `look.met`; how many."""
+    """The parts of the block's stored corners, each once, into `look.met`; how many.
+
+    Of labels without transitions, whose scores are weights.
+    """
     first, n_rows, code = stock.start[i], stock.n_rows[i], stock.code
     if rule.keeps_labels:
         begin = stock.begin[first : first + n_rows]
-        return int(meet_parts(rule.form, code, begin, n_rows, stock.size[first], look))
+        return int(meet_labels(rule.form, code, begin, n_rows, stock.size[first], look))
     look.number[0] += 1
     number, seen, met = look.number[0], look.seen, look.met
     n_met = 0
@@ -82,17 +85,17 @@ def _score_list(
 
 @jit
 def _rank(
-    rule: Rule, stock: Stock, i: int, theta: np.ndarray
+    rule: Rule, stock: Stock, i: int, theta: np.ndarray, w: np.ndarray
 ) -> tuple[float, float, int, int, int]:
     """Heights of block i's corners: <theta, mean>, its terms, and the rows that `Block` names."""
     height, weight, loss = stock.height, stock.weight, stock.loss
     code, value, begin, size = stock.code, stock.value, stock.begin, stock.size
-    first = stock.start[i]
+    first, runs = stock.start[i], w[rule.form.runs :]
     best, top, low = first, -1, -1
     mean, magnitude = 0.0, 0.0
     for row in range(first, first + stock.n_rows[i]):
         if rule.keeps_labels:
-            score = total(rule.form, code, begin[row], size[row], theta)
+            score = total(rule.form, code, begin[row], size[row], theta, runs)
         else:
             score = _score_list(code, value, begin[row], size[row], theta)
         height[row] = loss[row] + score
@@ -145,7 +148,7 @@ def look_at(
         features.peek(data, i, w, means.part[begin : begin + length], length, theta)
     best, top, low = -1, -1, -1
     if rule.keeps_corners:
-        score, magnitude, best, top, low = _rank(rule, stock, i, theta)
+        score, magnitude, best, top, low = _rank(rule, stock, i, theta, w)
     else:
         score, magnitude = _score_mean(means, i, theta)
     return Block(i, weight, theta, score, magnitude, best, top, low)
