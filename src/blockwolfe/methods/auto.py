@@ -5,8 +5,8 @@ few weights, each step changes the gaps of all, and stale estimates would keep t
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
 cache unless the task's oracle is as cheap as looking at stored corners. With the cache come rounds
-of conjugate gradients over all stored corners, more of them where every call counts; none with an
-average, nor with a kernel.
+of conjugate gradients over all stored corners; none with an average, nor with a kernel. Where the
+oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
 
 What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
 noisy, and the same seed gives the same run.
