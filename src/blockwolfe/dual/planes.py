@@ -34,7 +34,7 @@ from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Answers, listed
 from blockwolfe.problem.state import ActiveSet, initial_state, rebuild_v
 
-__all__ = ["PlaneSet"]
+__all__ = ["PlaneSet", "insert_found"]
 
 # Weights of planes sum to one up to this.
 ROUNDING = 1e-9
@@ -65,6 +65,13 @@ def _find_all(stock: Stock, corners: Any, row: np.ndarray) -> None:
         begin = start[i]
         its_code, its_value = code[begin : begin + size[i]], value[begin : begin + size[i]]
         row[i] = find_corner(stock, i, its_code, its_value, size[i], loss[i]) - stock.start[i]
+
+
+def insert_found(point: DualPoint, found: Answers, visit: int) -> None:
+    """Store the outputs of a full pass, as if that visit had moved to them; weights stay."""
+    row = _insert(point, _found_corners(point, found))
+    stock = point.arrays.stock
+    stock.used_at[stock.start + row] = visit
 
 
 def _insert(point: DualPoint, corners: tuple[np.ndarray, ...]) -> np.ndarray:

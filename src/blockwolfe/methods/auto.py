@@ -5,8 +5,8 @@ few weights, each step changes the gaps of all, and stale estimates would keep t
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
 cache unless the task's oracle is as cheap as looking at stored corners. With the cache come rounds
-of conjugate gradients over all stored corners, more of them where every call counts; none with an
-average, nor with a kernel.
+of conjugate gradients over all stored corners; none with an average, nor with a kernel. Where the
+oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
 
 What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
 noisy, and the same seed gives the same run.
@@ -27,6 +27,8 @@ from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
+from blockwolfe.methods.bcfw.sparing import SparingEngine
+from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import register
 from blockwolfe.rules.sampling import GapSampling
 from blockwolfe.rules.steps import FW, Pairwise
@@ -37,14 +39,24 @@ __all__ = ["Auto"]
 SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache(F=0.5)
 FULL_PASS_EVERY = BCFW(sampling=SAMPLING).full_pass_every
-# Rounds between passes, and those where every call counts.
-ROUNDS, MORE_ROUNDS = Conjugate(), Conjugate(every=2, n_iterations=100)
+ROUNDS = Conjugate()
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
 EXPENSIVE_STEPS = 2e4
-# Steps from which on every call counts, and the cache is used from the second pass on.
+# Steps from which on every call counts.
 LONG_STEPS = 2e6
+
+
+def _is_expensive(blocks: Blocks) -> bool:
+    """Whether an oracle call takes longer than a look at stored corners."""
+    return not blocks.is_cheap or blocks.n_steps >= EXPENSIVE_STEPS
+
+
+def _is_long(blocks: Blocks) -> bool:
+    """Whether it takes longer than all that may be done with its answer."""
+    is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
+    return is_long and _is_expensive(blocks)
 
 
 @register
@@ -83,6 +95,9 @@ class Auto(Method):
 
     def start(self, setup: Setup) -> Engine:
         """Visits, by a method that is chosen on the way."""
+        blocks = setup.blocks
+        if _is_long(blocks) and not self.averaging and blocks.kernel is None:
+            return SparingEngine(setup)
         return AutoEngine(self, setup)
 
 
@@ -93,8 +108,8 @@ class AutoEngine(BlockEngine):
         first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
         super().__init__(first, setup, keeps_corners=True)
         blocks = setup.blocks
-        self._is_expensive = not blocks.is_cheap or blocks.n_steps >= EXPENSIVE_STEPS
-        self._is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
+        self._is_expensive = _is_expensive(blocks)
+        self._is_long = _is_long(blocks)
         self._has_rounds = not method.averaging and blocks.kernel is None
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
@@ -114,13 +129,12 @@ class AutoEngine(BlockEngine):
             return
         self._chosen = (is_late, has_cache)
         step, batch_size = Pairwise() if is_late else FW(), self.method.batch_size
-        rounds = MORE_ROUNDS if self._is_long else ROUNDS
         self.method = replace(
             self.method,
             step=step,
             cache=CACHE if has_cache else None,
             batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
-            conjugate=rounds if self._has_rounds and has_cache and is_late else None,
+            conjugate=ROUNDS if self._has_rounds and has_cache and is_late else None,
         )
         kind = "expensive" if self._is_expensive else "as cheap as stored corners"
         self.note = f"{self.method.words}; the oracle is {kind}"

@@ -40,6 +40,8 @@ MOST_SECONDS = 1e10  # that a run can have taken: 300 years
 # With a cache most visits are cheap: visits that count like one oracle call when the time of the
 # next full pass is reckoned.
 VISITS_PER_CALL = 2
+# Where a certificate is as good as visits, so many may be made in a pass of calls.
+WAITS_PER_PASS = 2.0
 MOST_PATIENCE = 1024  # passes to wait, however often gap estimates have promised too much
 
 INTERRUPTED = "blockwolfe: interrupted; one pass more for the certificate (Ctrl-C leaves it out)"
@@ -272,7 +274,9 @@ class Driver(Generic[Outcome]):
             return True
         if self.goal.ends_with_certificate and not self.budget.has_time():
             return True
-        waited = self.memory.passes - self.memory.passes_certified
+        waited: float = self.memory.passes - self.memory.passes_certified
+        if self.engine.certifies_early:
+            waited = WAITS_PER_PASS * self._work_since_certificate()
         is_promising = self.goal.needs_certificates and self._is_promising()
         return is_promising and waited >= self.memory.patience
 
@@ -304,7 +308,8 @@ class Driver(Generic[Outcome]):
         now = self.certify()
         with uninterrupted():
             patience = min(2 * memory.patience, MOST_PATIENCE)
-            memory.patience = patience if memory.was_promised else 1
+            is_broken = memory.was_promised and not self.engine.certifies_early
+            memory.patience = patience if is_broken else 1
             memory.lacks_refresh = not now.reaches(self.limits.tol)
             memory.has_stalled = memory.lacks_refresh and self._shows_stalling(now)
             memory.is_renewing = False
@@ -337,7 +342,8 @@ class Driver(Generic[Outcome]):
         """Asked between chunks of visits: a moment to write a checkpoint."""
         if self.writer is not None and self.writer.is_due():
             self._save(self.writer)
-        return self.budget.has_time()
+        is_left = self.engine.certifies_early and self._is_due()
+        return self.budget.has_time() and not is_left
 
     def _budget_spent(self) -> Status | None:
         if self.memory.is_made:  # (what follows the last pass comes first)
