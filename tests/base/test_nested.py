@@ -83,3 +83,28 @@ def test_errors_of_nested_functions_reach_python():
     assert ask(1) == 2
     with pytest.raises(ValueError, match="too large"):
         ask(2)
+
+
+def test_what_one_caller_has_lost_another_still_gets():
+    """The first calls it in a loop of no turns, which is gone before anything is linked."""
+
+    @jit
+    def leaf(x):
+        return x * 2.0 if x > 1.0 else x / 3.0
+
+    @jit
+    def first(x):
+        total = 0.0
+        for _ in range(0):
+            total += leaf(x)
+        return total
+
+    @jit
+    def second(x):
+        return leaf(x) + leaf(x + 1.0)
+
+    @jit
+    def outer(x):
+        return first(x) + second(x)
+
+    assert outer(3.0) == 14.0

@@ -49,19 +49,20 @@ def nest(dispatcher: Any, inner: Any) -> Any:
 if is_known:
 
     class _Code(JITCodeLibrary):
-        """Code to be linked into that of callers: neither optimised as a whole nor run."""
+        """Code to be linked into that of callers, with all that it calls; it is not run."""
 
         def finalize(self) -> None:
-            self._raise_if_finalized()
-            self._finalized = True
+            """Link what it calls, and no more.
 
-        def all_linked(self) -> list[Any]:
-            """The code itself and all that it calls, each once."""
-            found: dict[Any, None] = {self: None}
-            for library in self._linking_libraries:
-                more = library.all_linked() if isinstance(library, _Code) else [library]
-                found |= dict.fromkeys(more)
-            return list(found)
+            (Not left to the outermost caller: code is linked where something needs it by then, and
+            only once. Of two callers the first may have lost its call, as no loop of zero turns
+            makes one.)
+            """
+            self._raise_if_finalized()
+            for library in dict.fromkeys(self._linking_libraries):
+                self._reload_init.update(library._reload_init)
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            self._finalized = True
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class _Translation(NativeLowering):
@@ -81,7 +82,7 @@ if is_known:
             stand_in = _dynfunc.make_function(
                 names.lookup_module(), names.qualname.split(".")[-1], "", 0, lowered.env, (library,)
             )
-            context.insert_user_function(stand_in, names, library.all_linked())
+            context.insert_user_function(stand_in, names, (library,))
             state["cr"] = lowered._replace(cfunc=stand_in)
             return True
 
