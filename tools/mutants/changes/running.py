@@ -65,7 +65,7 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "memory.patience = patience if memory.was_promised else 1",
+        "memory.patience = patience if is_broken else 1",
         "memory.patience = 1",
         "a certificate after every pass, where estimates promise too much",
         f"{ENDINGS}::test_estimates_that_promise_too_much_are_believed_ever_less",

@@ -84,13 +84,11 @@ class SparingEngine(BlockEngine):
         return self._done < len(self._draws.block) or self._is_due
 
     def _ask(self) -> None:
-        """Calls up to the next round: one after another, or together where there are workers."""
-        n_left = self._every - self._n_new
+        """One call, since it may take long; with workers, all up to the next round together."""
         if self.workers.n_jobs > 1:
-            self._next_batch(n_left)
+            self._next_batch(self._every - self._n_new)
             return
-        until = min(self._done + n_left, len(self._draws.block))
-        while not self._visit_until(until):
+        while not self._visit_until(self._done + 1):
             self._make_room()
 
     def _round(self, may_go_on: Callable[[], bool]) -> None:
