@@ -1,31 +1,13 @@
 """Shards: one is the unsharded run, several find the same optimum, and runners do not matter."""
 
-import dataclasses
 import functools
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
-from zoo import PROBLEMS, bounded, enumerated_optimum
-
-LAM, TOL = 0.3, 0.01
-
-
-def cut_problem():
-    """Grids of four nodes, which have a cycle, and weights of pairs with a sign."""
-    rng = np.random.default_rng(3)
-    edges, X, Y = [[0, 1], [1, 3], [2, 3], [0, 2]], [], []
-    for _ in range(9):
-        y = rng.integers(2, size=4)
-        X.append(bw.tasks.Graph(rng.normal(size=(4, 2)) + y[:, None], edges, rng.random((4, 1))))
-        Y.append(y)
-    return bw.Problem(bw.tasks.Cut(task_loss="normalized_hamming"), X, Y)
-
-
-@functools.cache
-def problem_of(name):
-    return cut_problem() if name == "cut" else PROBLEMS[name]()
+from sharding import LAM, TOL, numbers, problem_of
+from zoo import bounded, enumerated_optimum
 
 
 @functools.cache
@@ -80,20 +62,6 @@ def test_shards_within_bounds(name, inner):
     check_optimal(problem, best, result)
     assert (problem.blocks.lower <= result.w).all()
     assert (result.w <= problem.blocks.upper).all()
-
-
-def numbers(result):
-    """All that two equal runs have in common, to the bit."""
-    state = result.last_state
-    return [
-        result.w.tobytes(),
-        state.mean.tobytes(),
-        state.ell.tobytes(),
-        dataclasses.astuple(result.counts),
-        result.certificate.primal,
-        result.certificate.dual,
-        result.certificate.block_gaps.tobytes(),
-    ]
 
 
 @pytest.mark.parametrize("inner", INNER)

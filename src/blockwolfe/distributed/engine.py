@@ -11,6 +11,7 @@ import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import Runner
 from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
 from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
@@ -55,6 +56,7 @@ class ShardedEngine(Engine):
         self._certified_w = self.w
         self._certificate_calls = 0
         self._sigma = method.sigma or float(len(self.members))
+        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
         self._gap_numbers: dict[str, float] = {}
@@ -102,7 +104,7 @@ class ShardedEngine(Engine):
         """A pass of every shard over its own blocks, in rounds."""
         if not self._rounds_left:
             self._left = _shared(min(max_visits, self.n_blocks), self._sizes)
-            self._rounds_left = self.method.rounds
+            self._rounds_left = self._n_rounds
         while self._rounds_left and may_go_on():
             self._make_round()
 
@@ -121,11 +123,14 @@ class ShardedEngine(Engine):
     def _join(self, reports: list[Report]) -> None:
         """The joint step of a round."""
         changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
-        c = joint_step(self.blocks, self._raw, self.lam, changes, ells)
+        c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
         self.runner.ask("settle", each=[(float(share),) for share in c])
         self._raw = moved(self._raw, self.lam, changes, c)
         self._ell += float(c @ ells)
         self._notes = [report.notes for report in reports]
+        if self.method.sigma is None:
+            sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
+            self._sigma = min(sigma, float(len(reports)))
 
     # -- certificates ----------------------------------------------------------------------------
 
@@ -168,7 +173,7 @@ class ShardedEngine(Engine):
     @property
     def calls_to_refresh(self) -> int:
         """One per block where a certificate is of the average, and estimates are of the iterate."""
-        return self.n_blocks if self.method.is_averaged else 0
+        return sum(notes.calls_to_refresh for notes in self._notes)
 
     def refresh(self) -> None:
         """Renew the gap estimates of the iterates."""

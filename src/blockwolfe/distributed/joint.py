@@ -24,7 +24,7 @@ from blockwolfe.dual.line_search import Box, step_along
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import within_bounds
 
-__all__ = ["joint_step", "moved"]
+__all__ = ["coupling", "joint_step", "moved"]
 
 # Steps under bounds: each is exact along its direction, and few are needed.
 MOST_STEPS = 20
@@ -34,15 +34,29 @@ ENOUGH = 1e-6
 
 def joint_step(
     blocks: Blocks, raw: np.ndarray, lam: float, changes: Sequence[np.ndarray], ells: np.ndarray
-) -> np.ndarray:
+) -> tuple[np.ndarray, float]:
     """The coefficients: v changes by `changes`, and ell by `ells`, where they are all one.
 
-    `raw` is v / lam as it was before.
+    `raw` is v / lam as it was before. Besides, how much the changes have in common (`coupling`).
     """
-    if not blocks.is_bounded:
-        slope = ells - np.array([inner(raw, change) for change in changes])
-        return maximize_on_box(_gram(changes) / lam, slope)
-    return _bounded_joint_step(blocks, raw, lam, changes, ells)
+    gram = _gram(changes)
+    if blocks.is_bounded:
+        return _bounded_joint_step(blocks, raw, lam, changes, ells), coupling(gram)
+    slope = ells - np.array([inner(raw, change) for change in changes])
+    return maximize_on_box(gram / lam, slope), coupling(gram)
+
+
+def coupling(gram: np.ndarray) -> float:
+    """|d_1 + ... + d_K|^2 / (|d_1|^2 + ... + |d_K|^2), of K changes: at most K.
+
+    It is K where all are equal, one where none has anything to do with another, and one, too, where
+    there are no changes.
+
+    >>> coupling(np.ones((3, 3))), coupling(np.eye(3))
+    (3.0, 1.0)
+    """
+    own = float(np.trace(gram))
+    return float(gram.sum()) / own if own > 0.0 else 1.0
 
 
 def moved(raw: np.ndarray, lam: float, changes: Sequence[np.ndarray], c: np.ndarray) -> np.ndarray:

@@ -69,6 +69,7 @@ class Notes:
     has_visited_open: bool
     n_active: float
     is_caught: bool
+    calls_to_refresh: int
     words: str  # the method that it uses now, and why
 
 
@@ -157,6 +158,7 @@ class Shard:
             engine.has_visited_open,
             engine.point.n_active(),
             engine.is_caught,
+            engine.calls_to_refresh,
             engine.note or engine.method.words,
         )
 
