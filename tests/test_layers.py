@@ -32,6 +32,7 @@ LAYERS = [
     ["problem"],
     ["dual"],
     ["methods"],
+    ["distributed"],
     ["solving"],
     ["estimators"],
     ["comparison"],

@@ -22,6 +22,7 @@ __all__ = [
     "OracleError",
     "OracleWarning",
     "OutOfMemoryError",
+    "ShardLostError",
     "WorkerWarning",
     "closest",
     "unknown_option",
@@ -115,6 +116,14 @@ class OracleWarning(UserWarning):
     """An oracle that found no loss anywhere: either there is nothing to learn, or it is wrong.
 
     >>> issubclass(OracleWarning, UserWarning)
+    True
+    """
+
+
+class ShardLostError(BlockwolfeError, RuntimeError):
+    """A process that held a part of the training set is gone.
+
+    >>> issubclass(ShardLostError, RuntimeError)
     True
     """
 

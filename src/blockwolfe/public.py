@@ -5,6 +5,7 @@ from blockwolfe.comparison.compare import compare
 from blockwolfe.comparison.result import Comparison
 from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
+from blockwolfe.distributed.method import Sharded
 from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
@@ -146,6 +147,7 @@ __all__ = [
     "Sampling",
     "SegmentationDisplay",
     "SelectionDisplay",
+    "Sharded",
     "State",
     "Status",
     "Step",

@@ -45,6 +45,7 @@ GROUPS = (
         "problem": "blocks, dual state, certificate",
         "dual": "the dual point and its algebra",
         "methods": "a file or folder for each family of methods",
+        "distributed": "shards: examples split among threads or processes",
     }, "Features · Oracles:  scores in, parts out"),
     Group("", "#e8eaf6", "#3949ab", {
         "solving": "one lambda to a certified gap, early stopping",

@@ -27,7 +27,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import offsets
 from blockwolfe.dual.differences import Differences, added, differences, scored
 from blockwolfe.dual.growth import live_rows
-from blockwolfe.dual.line_search import bounded_step, free_step
+from blockwolfe.dual.line_search import free_step, step_along
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.state import dual_value, within_bounds
 from blockwolfe.structures.choice import project
@@ -119,8 +119,7 @@ class _Ascent:
     def begin(self) -> _Place:
         """Where the point is."""
         arrays = self.point.arrays
-        raw = arrays.box.raw if self.point.blocks.is_bounded else arrays.w
-        return _Place(arrays.stock.weight[self.rows], raw, arrays.w)
+        return _Place(arrays.stock.weight[self.rows], self.point.raw, arrays.w)
 
     def heights(self, w: np.ndarray) -> np.ndarray:
         """Heights of all stored corners, up to a constant in every block."""
@@ -196,9 +195,7 @@ class _Ascent:
         point, lam = self.point, self.point.lam
         if not point.blocks.is_bounded:
             return float(free_step(lam, slope, lam * lam * inner(move, move), 1.0))
-        box = point.arrays.box._replace(raw=place.raw)
-        args = (box, np.arange(len(move)), move, len(move), slope / lam, 1.0)
-        return float(call(bounded_step, "bounded step", *args))
+        return step_along(point.arrays.box._replace(raw=place.raw), move, slope / lam)
 
     def moved(self, place: _Place, segment: _Segment) -> _Place:
         """After the step; w is summed up, and made anew when the ascent ends."""

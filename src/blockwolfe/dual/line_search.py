@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import call, jit
 
-__all__ = ["Box", "bounded_step", "clip_weights", "free_step"]
+__all__ = ["Box", "bounded_step", "clip_weights", "free_step", "step_along"]
 
 MAX_TRIALS = 100
 
@@ -103,3 +103,9 @@ def clip_weights(box: Any, index: Any, move: Any, size: int, gamma: float, w: An
         j = index[k]
         raw[j] += gamma * move[k]
         w[j] = min(max(raw[j], lower[j]), upper[j])
+
+
+def step_along(box: Box, move: np.ndarray, scaled_slope: float) -> float:
+    """The exact step, of at most one, along a move of all coordinates."""
+    args = (box, np.arange(len(move)), move, len(move), scaled_slope, 1.0)
+    return float(call(bounded_step, "bounded step", *args))

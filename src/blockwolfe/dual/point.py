@@ -40,6 +40,7 @@ from blockwolfe.problem.state import (
     dual_value,
     rebuild_v,
     weights_of,
+    within_bounds,
 )
 from blockwolfe.problem.workers import Workers
 
@@ -130,12 +131,14 @@ class DualPoint:
     ) -> None:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.keeps_corners = keeps_corners
+        # What others add to v / lam, where the blocks here are a part of them all.
+        self.rest: np.ndarray | None = None
         self.is_coded = keeps_corners and is_coded(blocks, state)
         self.work = make_work(blocks)
         n_blocks, has_means = len(blocks), has_average or not keeps_corners
         self.arrays = Point(
             w=weights_of(blocks, state.v, lam),
-            box=_box(blocks, state.v, lam),
+            box=_box(blocks, state.v / lam),
             ell=state.ell.copy(),
             lag_ell=np.zeros(n_blocks),
             means=make_means(state, not keeps_corners, has_average)
@@ -148,13 +151,25 @@ class DualPoint:
 
     def put(self, v: np.ndarray) -> None:
         """Go on from v, free of the rounding of many steps."""
-        w, box = weights_of(self.blocks, v, self.lam), _box(self.blocks, v, self.lam)
-        self.arrays = self.arrays._replace(w=w, box=box)
+        raw = v / self.lam if self.rest is None else v / self.lam + self.rest
+        box = _box(self.blocks, raw)
+        self.arrays = self.arrays._replace(w=within_bounds(self.blocks, raw), box=box)
+
+    def place(self, raw: np.ndarray) -> None:
+        """Be at these weights (before bounds), of which the blocks here are only a part."""
+        np.copyto(self.arrays.w, within_bounds(self.blocks, raw))
+        if self.blocks.is_bounded:
+            np.copyto(self.arrays.box.raw, raw)
+
+    @property
+    def raw(self) -> np.ndarray:
+        """The weights before bounds, as the steps have left them."""
+        return self.arrays.box.raw if self.blocks.is_bounded else self.arrays.w
 
     @property
     def v(self) -> np.ndarray:
         """The vector v as the steps have left it, not rebuilt."""
-        return self.lam * (self.arrays.box.raw if self.blocks.is_bounded else self.arrays.w)
+        return self.lam * self.raw
 
     def dual(self) -> float:
         """(2)."""
@@ -276,8 +291,11 @@ class DualPoint:
 
     # -- at rest ----------------------------------------------------------------------------------
 
-    def state(self, n_averaged: int = 0) -> State:
-        """A compact copy at rest; of the average over so many visits, where that is asked for."""
+    def state(self, n_averaged: int = 0, fingerprint: str | None = None) -> State:
+        """A compact copy at rest; of the average over so many visits, where that is asked for.
+
+        Its `fingerprint` is that of the blocks (which takes time), unless another one is given.
+        """
         blocks, store = self.blocks, self.store(n_averaged)
         taken = entries(store.start, store.length)
         has_corners = self.keeps_corners and not n_averaged
@@ -287,7 +305,7 @@ class DualPoint:
             mean=store.mean[taken],
             ell=store.ell.copy(),
             v=rebuild_v(blocks, store),
-            fingerprint=blocks.fingerprint,
+            fingerprint=blocks.fingerprint if fingerprint is None else fingerprint,
             active=active_set(self.arrays.stock, self.is_coded) if has_corners else None,
         )
 
@@ -327,5 +345,5 @@ class DualPoint:
             check_ell(self.blocks, self.arrays.stock, self.arrays.ell, is_tidy)
 
 
-def _box(blocks: Blocks, v: np.ndarray, lam: float) -> Box:
-    return Box(blocks.lower, blocks.upper, v / lam if blocks.is_bounded else v[:0])
+def _box(blocks: Blocks, raw: np.ndarray) -> Box:
+    return Box(blocks.lower, blocks.upper, raw if blocks.is_bounded else raw[:0])

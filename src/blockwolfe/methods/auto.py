@@ -118,6 +118,8 @@ class AutoEngine(BlockEngine):
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass, and after it a choice."""
         super().advance(max_visits, may_go_on)
+        if self._is_open:
+            return
         self._n_passes += 1
         is_late = self._n_passes >= N_EARLY
         is_early = self._is_long and bool(np.isfinite(self.ledger.gap).all())

@@ -16,7 +16,13 @@ from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.certificate import Sweep, examine, prepare, sweep
 from blockwolfe.problem.pairing import primal_at
-from blockwolfe.problem.state import State, are_within_bounds, initial_state, weights_of
+from blockwolfe.problem.state import (
+    State,
+    Store,
+    are_within_bounds,
+    initial_state,
+    weights_of,
+)
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 
@@ -53,28 +59,34 @@ class DualEngine(WalkingEngine):
 
     def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
-        point, ledger = self.point, self.ledger
-        self._tidy()
-        store = point.store(self._n_averaged)
+        point = self.point
         certificate, v, found = examine(
-            self.blocks, store, point.lam, *self.own, keep, self.workers
+            self.blocks, self.tidied(), point.lam, *self.own, keep, self.workers
         )
-        ledger.put(hinge=found.hinge)
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)
             point.rebuild()
         else:
             point.put(v)
-            # (of the corners that were found: slack of bounds is no progress to be made)
-            own = certificate.gap - inner(self.blocks.weight, found.answers.slack)
-            ledger.renew_gaps(found.answers.gap, own)
+        self.take(found, certificate.gap)
         return self._noted(certificate), found
+
+    def tidied(self) -> Store:
+        """The means that a certificate is of: with averaging, the average."""
+        self._tidy()
+        return self.point.store(self._n_averaged)
+
+    def take(self, found: Sweep, gap: float) -> None:
+        """Hinges of a full pass at `tidied` and, unless they are of the average, block gaps."""
+        self.ledger.put(hinge=found.hinge)
+        if not self.point.has_average:
+            # (of the corners that were found: slack of bounds is no progress to be made)
+            own = gap - inner(self.blocks.weight, found.answers.slack)
+            self.ledger.renew_gaps(found.answers.gap, own)
 
     def primal_at(self, w: np.ndarray) -> PrimalValue:
         """P at some w by a full pass."""
-        self._tidy()
-        store = self.point.store(self._n_averaged)
-        value = primal_at(self.blocks, store, w, self.lam, *self.own, self.workers)
+        value = primal_at(self.blocks, self.tidied(), w, self.lam, *self.own, self.workers)
         self.certificate_calls += self.n_blocks
         return value
 
@@ -99,12 +111,20 @@ class DualEngine(WalkingEngine):
 
     def _noted(self, certificate: Certificate) -> Certificate:
         """A certificate that was just made, as what it is worth."""
+        self.note_certified()
+        return certificate.as_estimate() if self.is_caught else certificate
+
+    def note_certified(self) -> None:
+        """A certificate was just made: which blocks had a gap then."""
         self._open = self.ledger.gap > 0.0
         self._visits_certified = int(self.ledger.counts.visits)
-        # (a rough oracle may give less than a known output: it claims no maximum)
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether a visit has seen its oracle give less than a known output."""
+        # (a rough oracle may give less: it claims no maximum)
         claims = self.blocks.rough is None and not self.blocks.bounds_error
-        is_caught = claims and self.ledger.counts.violations
-        return certificate.as_estimate() if is_caught else certificate
+        return claims and bool(self.ledger.counts.violations)
 
     @property
     def _n_averaged(self) -> int:
@@ -157,13 +177,13 @@ class DualEngine(WalkingEngine):
             return numbers | gap_numbers(self.ledger)
         return numbers if self.point.has_average else numbers | {"dual": self.dual()}
 
-    def state(self) -> State:
+    def state(self, fingerprint: str | None = None) -> State:
         """The point of the certificate: with averaging, the average."""
-        return self.point.state(self._n_averaged)
+        return self.point.state(self._n_averaged, fingerprint)
 
-    def last_state(self) -> State:
+    def last_state(self, fingerprint: str | None = None) -> State:
         """The last iterate."""
-        return self.point.state()
+        return self.point.state(fingerprint=fingerprint)
 
     # -- walking -------------------------------------------------------------------------------
 

@@ -139,8 +139,8 @@ def _fit_for_paths(method: Method) -> Method:
         )
     if not method.can_walk:
         raise OptionError(
-            f"method: {method.words} keeps to one size of w, whatever lambda is; a path needs a "
-            "method that goes by lambda: leave radius out."
+            f"method: {method.words} cannot be taken from one lambda to the next. A path needs a "
+            "method that can: of extragradient leave radius out, of shards take n_shards=1."
         )
     return method
 

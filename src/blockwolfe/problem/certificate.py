@@ -35,6 +35,7 @@ __all__ = [
     "Listed",
     "Sweep",
     "broken_oracle",
+    "certificate_of",
     "examine",
     "listed",
     "prepare",
@@ -421,6 +422,14 @@ def examine(
     v = rebuild_v(blocks, store, workers)
     w, ell = weights_of(blocks, v, lam), float(store.ell.sum())
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
+    return certificate_of(blocks, v, ell, found, lam), v, found
+
+
+def certificate_of(
+    blocks: Blocks, v: np.ndarray, ell: float, found: Sweep, lam: float
+) -> Certificate:
+    """The certificate of a dual point with this v and ell, from a full pass at its w."""
+    w = weights_of(blocks, v, lam)
     value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
     certificate = Certificate(
         value.primal,
@@ -432,4 +441,4 @@ def examine(
         value.resolution,
         value.slack,
     )
-    return faced(certificate), v, found
+    return faced(certificate)

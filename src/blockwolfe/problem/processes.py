@@ -28,7 +28,7 @@ from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError, WorkerWarning
 from blockwolfe.problem.serving import Reply, Request, serve
 
-__all__ = ["Processes"]
+__all__ = ["ONE_THREAD_EACH", "Processes", "no_interrupts"]
 
 # How long to wait for workers before a look at the clock.
 LOOK_SECONDS = 0.1
@@ -45,7 +45,7 @@ KILL_SECONDS = 0.2
 # Examples that a warning names.
 NAMED = 5
 
-_ONE_THREAD_EACH = {
+ONE_THREAD_EACH = {
     name: os.environ.get(name, "1")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 }
@@ -78,9 +78,9 @@ class _Worker:
         self.connection, theirs = loky.Pipe()
         watched, self._lifeline = loky.Pipe(duplex=False)
         self.process = loky.Process(
-            target=serve, args=(theirs, watched), daemon=True, env=_ONE_THREAD_EACH
+            target=serve, args=(theirs, watched), daemon=True, env=ONE_THREAD_EACH
         )
-        with _no_interrupts():
+        with no_interrupts():
             self.process.start()
         theirs.close()
         watched.close()
@@ -127,7 +127,7 @@ class _Worker:
 
 
 @contextlib.contextmanager
-def _no_interrupts() -> Iterator[None]:
+def no_interrupts() -> Iterator[None]:
     """A process that is started here never sees Ctrl-C, which is for the one that asks."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

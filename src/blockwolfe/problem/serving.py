@@ -23,7 +23,7 @@ from joblib.externals.loky.backend.reduction import dumps, loads
 
 from blockwolfe.errors import InputError, OracleError
 
-__all__ = ["Reply", "Request", "serve"]
+__all__ = ["Reply", "Request", "as_sent", "end_with", "messages_of", "serve"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Reply:
 def serve(connection: Connection, lifeline: Connection) -> None:
     """What a worker process does."""
     end_with(lifeline)
-    messages = _messages(connection)
+    messages = messages_of(connection)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent is gone
         connection.send_bytes(dumps(Reply()))
         oracle, reply = _loaded(next(messages, b""))
@@ -59,8 +59,9 @@ def serve(connection: Connection, lifeline: Connection) -> None:
             connection.send_bytes(_packed(_reply(oracle, loads(message))))
 
 
-def _messages(connection: Connection) -> Iterator[bytes]:
-    with contextlib.suppress(EOFError, ConnectionResetError):  # the parent has closed
+def messages_of(connection: Connection) -> Iterator[bytes]:
+    """What arrives, until the parent has closed its end."""
+    with contextlib.suppress(EOFError, ConnectionResetError):
         while True:
             yield connection.recv_bytes()
 
@@ -90,7 +91,7 @@ def _reply(oracle: Any, request: Request) -> Reply:
         asked = oracle.rough if request.is_rough else oracle
         answers = [asked.ask(i, w) for i in request.order]
     except Exception as error:
-        return Reply(request.number, error=_as_sent(error))
+        return Reply(request.number, error=as_sent(error))
     return Reply(request.number, answers, (time.perf_counter() - began) / len(request.order))
 
 
@@ -105,7 +106,7 @@ def _packed(reply: Reply) -> memoryview:
         return dumps(Reply(reply.number, error=InputError(text)))
 
 
-def _as_sent(error: Exception) -> Exception:
+def as_sent(error: Exception) -> Exception:
     """An error that arrives as it is, with notes and traceback; else one that describes it."""
     text = "".join(traceback.format_exception(error))
     error.add_note(f"It was raised in a worker process:\n{text}")

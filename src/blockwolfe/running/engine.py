@@ -76,6 +76,10 @@ class Engine(ABC):
         """Compile whatever will run, so that no measured second goes into compiling."""
         return
 
+    def end(self) -> None:
+        """Let go of what it has started; called when the run is over, in whatever way."""
+        return
+
     @abstractmethod
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """One pass of at most `max_visits` visits, left early when `may_go_on()` turns false.

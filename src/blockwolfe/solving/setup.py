@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,8 +169,8 @@ class Plan:
             memory_for("training", FEWER),
             shown(line, verbose) as lines,
             Workers(self.problem.blocks, self.n_jobs) as workers,
+            self._at_work(lam, workers) as engine,
         ):
-            engine = self._at_work(lam, workers)
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
@@ -198,12 +199,18 @@ class Plan:
                 "file, or give another path, to begin anew."
             )
 
-    def _at_work(self, lam: float, workers: Workers) -> Engine:
-        """The engine, with its workers."""
+    @contextmanager
+    def _at_work(self, lam: float, workers: Workers) -> Iterator[Engine]:
+        """The engine, with its workers; what it has started ends with it."""
         problem, blocks = self.problem, self.problem.blocks
         seconds = probe_oracle(blocks)
         state = problem.initial_state() if self.start is None else self.start
-        return self.method.start(Setup(blocks, state, lam, self.rng, workers, seconds))
+        setup = Setup(blocks, state, lam, self.rng, workers, seconds, problem)
+        engine = self.method.start(setup)
+        try:
+            yield engine
+        finally:
+            engine.end()
 
     def _check_dual(self, engine: Engine) -> None:
         """Refuse what a method without a dual point cannot do: begin at one, end by a gap."""

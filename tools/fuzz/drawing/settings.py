@@ -81,7 +81,11 @@ def effective_bounds(
 
 def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     """Any registered method with any of its words (steps, samplings, switches) and options."""
-    names = [name for name, m in known("method").items() if m().has_dual or not must_walk]
+    names = [
+        name
+        for name, m in known("method").items()
+        if not must_walk or (m().has_dual and m().can_walk)
+    ]
     name = str(rng.choice(names, p=_shares(names)))
     method_class = known("method")[name]
     by_option: dict[tuple[str, ...], list[str]] = {}

@@ -261,8 +261,8 @@ MUTANTS = [
     ),
     Mutant(
         POINT,
-        "return Box(blocks.lower, blocks.upper, v / lam if blocks.is_bounded else v[:0])",
-        "return Box(blocks.lower, blocks.upper, v if blocks.is_bounded else v[:0])",
+        "box = _box(self.blocks, raw)",
+        "box = _box(self.blocks, self.lam * raw)",
         "after a certificate under bounds w is another",
         BOUNDED,
     ),

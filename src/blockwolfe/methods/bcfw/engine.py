@@ -62,6 +62,7 @@ class BlockEngine(DualEngine):
         self._hit_floor = 0.0  # of the cache, for the pass at work
         self._n_draws = 0
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
+        self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
         if (
             not self.blocks.is_compiled
@@ -122,8 +123,10 @@ class BlockEngine(DualEngine):
         if not self._is_open:
             with uninterrupted():
                 self._begin_pass(max_visits)
-        while self._done < len(self._draws.block) and may_go_on():
-            self._next_chunk()
+        end = len(self._draws.block)
+        until = end if self.stride is None else min(end, self._done + self.stride)
+        while self._done < until and may_go_on():
+            self._next_chunk(until)
         self._is_open = self._done < len(self._draws.block)
         if self._has_planes and not self._is_open:
             self._planes.end(self._source == FROM_STOCK, self.dual(), self.counts, self.point)
@@ -170,12 +173,12 @@ class BlockEngine(DualEngine):
     def _tree(self) -> np.ndarray:
         return make_tree(self.ledger.gap, self.method.sampling.is_max)
 
-    def _next_chunk(self) -> None:
+    def _next_chunk(self, end: int) -> None:
         if self._source == FROM_ORACLE and (self.method.batch_size or 1) > 1:
             self._next_batch(self.method.batch_size or 1)
             return
         began, begin = time.perf_counter(), self._done
-        until = min(begin + self._chunk, len(self._draws.block))
+        until = min(begin + self._chunk, end)
         while not self._visit_until(until):
             self._make_room()
         self._adapt_chunk(time.perf_counter() - began, until - begin)

@@ -84,7 +84,7 @@ class NSlackEngine(FullPassEngine, BlockEngine):
         """A chunk of visits to stored corners, and what follows where it ends a pass."""
         self._forget_pass()
         if self._done < len(self._draws.block):
-            self._next_chunk()
+            self._next_chunk(len(self._draws.block))
         if self._done == len(self._draws.block):
             with uninterrupted():
                 self._end_stored()

@@ -1,0 +1,1 @@
+"""Shards: examples split among threads, processes or machines, with one certificate."""

@@ -1,0 +1,275 @@
+"""Rounds of all shards at work, joined by exact steps; one certificate for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blockwolfe.base.schema import Reader
+from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.rounds import rounds_by_work
+from blockwolfe.distributed.runners import Runner
+from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
+from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
+from blockwolfe.errors import OptionError
+from blockwolfe.methods.base import Setup
+from blockwolfe.methods.diagnostics import non_uniformity
+from blockwolfe.problem.certificate import certificate_of, primal_of
+from blockwolfe.problem.problem import Problem
+from blockwolfe.problem.state import (
+    State,
+    are_within_bounds,
+    dual_value,
+    weights_of,
+    within_bounds,
+)
+from blockwolfe.results.certificate import Certificate, PrimalValue
+from blockwolfe.results.counts import Counts
+from blockwolfe.running.engine import Engine
+from blockwolfe.tasks.reading.inputs import taken
+
+if TYPE_CHECKING:
+    from blockwolfe.distributed.method import Sharded
+
+__all__ = ["ShardedEngine"]
+
+
+class ShardedEngine(Engine):
+    """One pass after another, each in a few rounds."""
+
+    method: Sharded
+
+    def __init__(
+        self, method: Sharded, setup: Setup, run: Callable[[list[Beginning]], Runner]
+    ) -> None:
+        assert setup.problem is not None
+        self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
+        self.n_blocks = len(setup.blocks)
+        self.members = dealt(self.n_blocks, min(method.n_shards, self.n_blocks))
+        self._sizes = np.array([len(some) for some in self.members])
+        self._raw = setup.state.v / setup.lam  # v / lam, before bounds
+        self._ell = float(setup.state.ell.sum())
+        self._certified_w = self.w
+        self._certificate_calls = 0
+        self._sigma = method.sigma or float(len(self.members))
+        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
+        self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
+        self._rounds_left = 0
+        self._gap_numbers: dict[str, float] = {}
+        self.runner = run(self._beginnings(setup, setup.problem))
+        self._notes: list[Notes] = self._checked_notes()
+
+    def _beginnings(self, setup: Setup, problem: Problem) -> list[Beginning]:
+        seeds = setup.rng.integers(2**63, size=len(self.members))
+        blocks, begun = setup.blocks, []
+        for some, seed in zip(self.members, seeds, strict=True):
+            X, Y = taken(problem.X, some), taken(problem.Y, some)
+            box = (blocks.lower, blocks.upper)
+            examples = Examples(problem.task, X, Y, blocks.weight[some], *box)
+            state = split_state(setup.state, some)
+            begun.append(Beginning(examples, self.method.inner, state, setup.lam, int(seed)))
+        return begun
+
+    def _checked_notes(self) -> list[Notes]:
+        """Refuse a task that numbers its parts otherwise where it sees other examples."""
+        whole = self.blocks.truth
+        for some, (length, part) in zip(self.members, self.runner.ask("truth"), strict=True):
+            state = split_state(
+                State(whole.start, whole.part, whole.value, np.zeros(self.n_blocks), part, ""), some
+            )
+            is_same = np.array_equal(np.diff(state.start), length)
+            if not (is_same and np.array_equal(state.part, part)):
+                self.end()
+                raise OptionError(
+                    "method='sharded': the task numbers the parts of an example otherwise where it "
+                    "is given only some of them; use another method for this task."
+                )
+        return self.runner.ask("notes")
+
+    def end(self) -> None:
+        """Let the shards go."""
+        self.runner.end()
+
+    def prepare(self) -> None:
+        """In every shard."""
+        self.runner.ask("prepare")
+
+    # -- rounds ----------------------------------------------------------------------------------
+
+    def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
+        """A pass of every shard over its own blocks, in rounds."""
+        if not self._rounds_left:
+            self._left = _shared(min(max_visits, self.n_blocks), self._sizes)
+            self._rounds_left = self._n_rounds
+        while self._rounds_left and may_go_on():
+            self._make_round()
+
+    def _make_round(self) -> None:
+        visits = -(-self._left // self._rounds_left)
+        each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
+        try:
+            reports: list[Report] = self.runner.ask("go", self._raw, self._sigma, each=each)
+        except BaseException:  # (what some have done alone is taken back by all)
+            self.runner.ask("settle", 0.0)
+            raise
+        self._join(reports)
+        self._left -= visits
+        self._rounds_left -= 1
+
+    def _join(self, reports: list[Report]) -> None:
+        """The joint step of a round."""
+        changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
+        c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
+        self.runner.ask("settle", each=[(float(share),) for share in c])
+        self._raw = moved(self._raw, self.lam, changes, c)
+        self._ell += float(c @ ells)
+        self._notes = [report.notes for report in reports]
+        if self.method.sigma is None:
+            sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
+            self._sigma = min(sigma, float(len(reports)))
+
+    # -- certificates ----------------------------------------------------------------------------
+
+    def certify(self) -> Certificate:
+        """A full pass of all shards at one w, which is no visit and counted apart."""
+        sums = self.runner.ask("sums")
+        v, average = sum(s.v for s in sums), sum(s.average for s in sums)
+        ell = float(in_order(self.members, [s.ell for s in sums]).sum())
+        w = weights_of(self.blocks, average, self.lam)
+        found = join_sweeps(self.members, self.runner.ask("examine", w))
+        certificate = certificate_of(self.blocks, average, ell, found, self.lam)
+        self._raw, self._certified_w = v / self.lam, w
+        taken = self.runner.ask("take", self._raw)
+        self._notes = [notes for notes, _, _ in taken]
+        self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
+        self._certificate_calls += self.n_blocks
+        is_caught = any(notes.is_caught for notes in self._notes)
+        return certificate.as_estimate() if is_caught else certificate
+
+    def _note_gaps(self, gap: np.ndarray, longest: np.ndarray) -> None:
+        chi = non_uniformity(gap) if np.isfinite(gap).all() else math.nan
+        factor = chi**3 / non_uniformity(longest) if longest.any() else math.nan
+        self._gap_numbers = {"chi": chi, "sampling_factor": factor}
+
+    def primal_at(self, w: np.ndarray) -> PrimalValue:
+        """P at some w by a full pass."""
+        found = join_sweeps(self.members, self.runner.ask("look_at", w))
+        self._certificate_calls += self.n_blocks
+        return primal_of(self.blocks, found, w, self.lam)
+
+    def allows(self, w: np.ndarray) -> bool:
+        """By the bounds of the problem."""
+        return are_within_bounds(self.blocks, w)
+
+    @property
+    def can_pair(self) -> bool:
+        """Unless it is an average already."""
+        return not self.method.is_averaged
+
+    @property
+    def calls_to_refresh(self) -> int:
+        """One per block where a certificate is of the average, and estimates are of the iterate."""
+        return sum(notes.calls_to_refresh for notes in self._notes)
+
+    def refresh(self) -> None:
+        """Renew the gap estimates of the iterates."""
+        if self.calls_to_refresh:
+            self.runner.ask("refresh")
+            self._notes = self.runner.ask("notes")
+
+    # -- what it knows ---------------------------------------------------------------------------
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the present iterate."""
+        return within_bounds(self.blocks, self._raw)
+
+    @property
+    def certified_w(self) -> np.ndarray:
+        """With averaging, those of the average."""
+        return self._certified_w if self.method.is_averaged else self.w
+
+    @property
+    def counts(self) -> Counts:
+        """How much work was done, by all shards."""
+        names = [field.name for field in fields(Counts)]
+        totals = {n: sum(getattr(k.counts, n) for k in self._notes) for n in names}
+        totals["certificate_calls"] += self._certificate_calls
+        return Counts(**totals)
+
+    @property
+    def gap_estimate(self) -> float:
+        """Sum of the block gaps as last seen; infinite until all were seen."""
+        return float(sum(notes.gap for notes in self._notes))
+
+    @property
+    def has_visited_open(self) -> bool:
+        """Whether every block that had a gap at the last certificate was visited since."""
+        return all(notes.has_visited_open for notes in self._notes)
+
+    def row_numbers(self, is_certified: bool) -> dict[str, float]:
+        """Active sets; the state of the estimates, or the dual where no certificate tells it."""
+        active = [notes.n_active for notes in self._notes]
+        numbers = {"n_active": float(np.average(active, weights=self._sizes))}
+        if is_certified:
+            return numbers | self._gap_numbers
+        return numbers if self.method.is_averaged else numbers | {"dual": self.dual()}
+
+    def dual(self) -> float:
+        """D of the present iterate."""
+        return dual_value(self.blocks, self.lam * self._raw, self._ell, self.lam)
+
+    def state(self) -> State:
+        """The point of the certificate: with averaging, the average."""
+        return self._joined(is_last=False)
+
+    def last_state(self) -> State:
+        """The last iterate."""
+        return self._joined(is_last=True)
+
+    def _joined(self, is_last: bool) -> State:
+        states = self.runner.ask("state", is_last)
+        return join_states(self.blocks, self.members, states, sum(s.v for s in states))
+
+    # -- checkpoints -----------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """The parts of all shards, and where the round is."""
+        return {
+            "shards": {str(k): part for k, part in enumerate(self.runner.ask("to_save"))},
+            "raw": self._raw,
+            "ell": self._ell,
+            "certified_w": self._certified_w,
+            "certificate_calls": self._certificate_calls,
+            "sigma": self._sigma,
+            "left": self._left,
+            "rounds_left": self._rounds_left,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        read, parts, d = Reader(saved), Reader(saved).inside("shards"), self.blocks.n_features
+        each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
+        self._notes = self.runner.ask("restore", each=each)
+        self._raw = read.array("raw", np.float64, (d,))
+        self._ell = read.number("ell")
+        self._certified_w = read.array("certified_w", np.float64, (d,))
+        self._certificate_calls = read.integer("certificate_calls")
+        self._sigma = read.number("sigma", 1.0, float(len(self.members)))
+        self._left = read.array("left", np.int64, (len(self.members),), least=0)
+        self._rounds_left = read.integer("rounds_left")
+
+
+def _shared(n_visits: int, sizes: np.ndarray) -> np.ndarray:
+    """Visits of each shard, in proportion to their blocks; the first ones get what is left over.
+
+    >>> _shared(4, np.array([3, 3, 3])).tolist()
+    [2, 1, 1]
+    """
+    shares = n_visits * sizes // sizes.sum()
+    shares[: n_visits - int(shares.sum())] += 1
+    return np.asarray(shares)

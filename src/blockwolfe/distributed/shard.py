@@ -1,0 +1,222 @@
+"""One shard: some of the examples, and a method that works on them as if the others stood still.
+
+It knows the weights of all shards only as it is told: `go` takes w, makes visits against a copy of
+its own, and answers with what they have changed; `settle` says how much of that was taken. What it
+keeps at rest is a dual point of its own blocks, whatever the others do, so that the points of all
+shards together are one dual point at any moment.
+
+*Sigma.* With `sigma` > 1 a shard goes by the dual with its quadratic term multiplied: as if so many
+shards made the change that it makes. That is the very same work at lam / sigma, from the same w. By
+Jensen's inequality changes that were made with sigma = K, the number of shards, can be added: the
+dual then gains at least what all shards have gained by their own reckoning.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.base.schema import Reader
+from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
+from blockwolfe.methods.base import Method, Setup
+from blockwolfe.methods.bcfw.engine import BlockEngine
+from blockwolfe.problem.blocks import Blocks, make_blocks
+from blockwolfe.problem.certificate import Sweep, sweep
+from blockwolfe.problem.state import State, Store, rebuild_v
+from blockwolfe.problem.workers import Workers
+from blockwolfe.results.counts import Counts
+
+__all__ = ["Beginning", "Examples", "Notes", "Report", "Shard", "Sums"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of a shard, as they travel to where it lives."""
+
+    task: Any
+    X: Any
+    Y: Any
+    weight: np.ndarray  # shares of all examples, not of the shard's
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def blocks(self) -> Blocks:
+        """In the form that methods work on."""
+        made = make_blocks(self.task, self.X, self.Y, self.weight)
+        return replace(made, lower=self.lower, upper=self.upper)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a shard is made from."""
+
+    examples: Examples
+    inner: Method
+    state: State  # of its own blocks
+    lam: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a shard knows about itself."""
+
+    counts: Counts
+    gap: float  # sum of the gaps of its blocks as last seen
+    has_visited_open: bool
+    n_active: float
+    is_caught: bool
+    calls_to_refresh: int
+    words: str  # the method that it uses now, and why
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a shard has done in a round."""
+
+    change: np.ndarray  # of v, by its blocks
+    ell: float  # likewise
+    gain: float  # of the dual, as far as the shard can tell
+    seconds: float
+    notes: Notes
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums over a shard's blocks of which the whole is made."""
+
+    v: np.ndarray  # of the iterate
+    average: np.ndarray  # of the average; where there is none, of the iterate as well
+    ell: np.ndarray  # by block, of the average or the iterate
+
+
+class Shard:
+    """Some blocks at work; every method is a message with an answer."""
+
+    def __init__(self, begun: Beginning) -> None:
+        self.blocks = begun.examples.blocks()
+        v = rebuild_v(self.blocks, begun.state.store())
+        workers = Workers(self.blocks, 1)
+        rng = np.random.default_rng(begun.seed)
+        setup = Setup(self.blocks, replace(begun.state, v=v), begun.lam, rng, workers)
+        engine = begun.inner.start(setup)
+        assert isinstance(engine, BlockEngine)
+        self.engine, self._v = engine, v
+        self._change = np.zeros(0)
+        self._before: Whereabouts | None = None  # the point before a round that is not settled
+        self._store: Store | None = None
+        self._found: Sweep | None = None
+
+    def prepare(self) -> None:
+        """Compile whatever will run."""
+        self.engine.prepare()
+
+    def truth(self) -> tuple[np.ndarray, np.ndarray]:
+        """The true outputs, by which parts are known to have the same numbers everywhere."""
+        return np.diff(self.blocks.truth.start), self.blocks.truth.part
+
+    # -- rounds ----------------------------------------------------------------------------------
+
+    def go(self, raw: np.ndarray, sigma: float, n_visits: int, max_visits: int) -> Report:
+        """So many visits at v / lam = `raw`, of a pass of which at most `max_visits` are left."""
+        began, engine, point = time.perf_counter(), self.engine, self.engine.point
+        lam, self._before = point.lam, whereabouts(point)
+        ell, engine.stride = float(point.arrays.ell.sum()), n_visits
+        point.lam = lam / sigma
+        point.place(raw)
+        point.rest, dual = raw - self._v / point.lam, point.dual()
+        try:
+            engine.advance(max_visits, _always)
+            gain = point.dual() - dual
+        finally:
+            point.lam, point.rest, engine.stride = lam, None, None
+        self._change = (lam / sigma) * (point.raw - raw)
+        gained = float(point.arrays.ell.sum()) - ell
+        return Report(self._change, gained, gain, time.perf_counter() - began, self.notes())
+
+    def settle(self, coefficient: float) -> None:
+        """That much of the last round was taken; none of it also where it was not finished."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        if coefficient != 1.0:
+            cache, visits = self.engine.method.cache, self.engine.ledger.visits
+            max_bytes = cache.max_bytes if cache is not None else None
+            go_back(self.engine.point, before, 1.0 - coefficient, visits, max_bytes)
+        if coefficient > 0.0:
+            self._v += coefficient * self._change
+
+    def notes(self) -> Notes:
+        """What it knows about itself."""
+        engine = self.engine
+        return Notes(
+            engine.counts,
+            engine.gap_estimate,
+            engine.has_visited_open,
+            engine.point.n_active(),
+            engine.is_caught,
+            engine.calls_to_refresh,
+            engine.note or engine.method.words,
+        )
+
+    # -- certificates ----------------------------------------------------------------------------
+
+    def sums(self) -> Sums:
+        """Its part of v and ell, free of the rounding of many steps."""
+        point = self.engine.point
+        self._store = store = self.engine.tidied()
+        average = rebuild_v(self.blocks, store)
+        self._v = rebuild_v(self.blocks, point.store()) if point.has_average else average.copy()
+        return Sums(self._v.copy(), average, store.ell)
+
+    def examine(self, w: np.ndarray) -> Sweep:
+        """One oracle call per block at w; the answers are kept until `take`."""
+        store = self.engine.tidied() if self._store is None else self._store
+        self._found = sweep(self.blocks, store, w, *self.engine.own)
+        return self._found
+
+    def take(self, raw: np.ndarray) -> tuple[Notes, np.ndarray, np.ndarray]:
+        """A certificate was made of what was examined, and the iterate is at `raw`.
+
+        The gap estimates that follow, and the square of the longest direction of each block.
+        """
+        found, engine = self._found, self.engine
+        assert found is not None
+        engine.point.place(raw)
+        engine.take(found, float((found.answers.gap + self.blocks.weight * found.slack).sum()))
+        engine.note_certified()
+        self._found = self._store = None
+        return self.notes(), engine.ledger.gap, engine.ledger.notes.longest
+
+    def look_at(self, w: np.ndarray) -> Sweep:
+        """The same as `examine` at any w, from which nothing follows."""
+        return sweep(self.blocks, self.engine.tidied(), w, *self.engine.own)
+
+    def refresh(self) -> float:
+        """Gap estimates of the iterate, after a certificate of the average; their sum."""
+        self.engine.refresh()
+        return self.engine.gap_estimate
+
+    # -- at rest ---------------------------------------------------------------------------------
+
+    def state(self, is_last: bool) -> State:
+        """Its part of the dual point of the last certificate, or of the last iterate."""
+        return self.engine.last_state("") if is_last else self.engine.state("")
+
+    def to_save(self) -> dict[str, Any]:
+        """Everything that its part of a checkpoint must hold."""
+        return self.engine.to_save() | {"v": self._v}
+
+    def restore(self, saved: dict[str, Any]) -> Notes:
+        """Go on as before `to_save`."""
+        self.engine.restore(saved)
+        self._v = Reader(saved).array("v", np.float64, (self.blocks.n_features,)).copy()
+        self._before = self._store = self._found = None
+        return self.notes()
+
+
+def _always() -> bool:
+    return True

@@ -1,0 +1,94 @@
+"""Shards: one is the unsharded run, several find the same optimum, and runners do not matter."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import blockwolfe as bw
+from sharding import LAM, TOL, numbers, problem_of
+from zoo import bounded, enumerated_optimum
+
+
+@functools.cache
+def bounded_problem(name):
+    problem = problem_of(name)
+    return bw.Problem(problem.task, problem.X, problem.Y, bounds=bounded(problem))
+
+
+@functools.cache
+def optimum_of(make, name):
+    problem = make(name)
+    blocks = problem.blocks
+    bounds = (blocks.lower, blocks.upper) if blocks.is_bounded else None
+    return enumerated_optimum(problem, LAM, bounds)[0]
+
+
+def check_optimal(problem, best, result):
+    """The certificate brackets the optimum, and holds for an independent full pass."""
+    certificate = result.certificate
+    assert result.is_certified
+    assert certificate.dual <= best + 1e-7 <= certificate.primal + 2e-7
+    again = bw.certify(problem, result.state, LAM, w=result.w)
+    assert again.gap == pytest.approx(certificate.gap, rel=1e-6, abs=1e-12)
+    assert again.dual == pytest.approx(certificate.dual, rel=1e-9)
+
+
+TASKS = ["chain-dense", "multiclass-dense", "cut", "multiclass-python"]
+INNER = ["auto", "bcfw", "bcfw+gap+pairwise+cache", "bcfw+blended+averaging"]
+
+
+@pytest.mark.parametrize("n_shards", [2, 3, 8])
+@pytest.mark.parametrize("name", TASKS)
+def test_shards_find_the_optimum(name, n_shards):
+    problem, best = problem_of(name), optimum_of(problem_of, name)
+    method = bw.Sharded(n_shards, "serial")
+    check_optimal(problem, best, bw.solve(problem, LAM, method, tol=TOL, random_state=0))
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_shards_with_any_method_inside(inner):
+    problem, best = problem_of("chain-dense"), optimum_of(problem_of, "chain-dense")
+    method = bw.Sharded(3, "serial", inner)
+    check_optimal(problem, best, bw.solve(problem, LAM, method, tol=TOL, random_state=1))
+
+
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("name", ["chain-dense", "multiclass-python"])
+def test_shards_within_bounds(name, inner):
+    problem, best = bounded_problem(name), optimum_of(bounded_problem, name)
+    method = bw.Sharded(3, "serial", inner)
+    result = bw.solve(problem, LAM, method, tol=TOL, random_state=1)
+    check_optimal(problem, best, result)
+    assert (problem.blocks.lower <= result.w).all()
+    assert (result.w <= problem.blocks.upper).all()
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_one_shard_is_the_unsharded_run(inner):
+    problem = problem_of("chain-dense")
+    alone = bw.solve(problem, LAM, inner, tol=TOL, random_state=2)
+    sharded = bw.solve(problem, LAM, bw.Sharded(1, "threads", inner), tol=TOL, random_state=2)
+    assert numbers(sharded) == numbers(alone)
+
+
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("make", [problem_of, bounded_problem])
+def test_threads_give_the_same_bits(make, inner):
+    problem = make("chain-dense")
+    found = [
+        bw.solve(problem, LAM, bw.Sharded(3, engine, inner, rounds=2), tol=TOL, random_state=3)
+        for engine in ("serial", "threads")
+    ]
+    assert numbers(found[0]) == numbers(found[1])
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+@pytest.mark.parametrize("make", [problem_of, bounded_problem])
+def test_the_dual_never_decreases(make, sigma):
+    problem = make("multiclass-dense")
+    method = bw.Sharded(4, "serial", "bcfw+pairwise", rounds=2, sigma=sigma)
+    found = bw.solve(problem, LAM, method, tol=1e-6, max_passes=60, random_state=0)
+    dual = np.array([row.dual for row in found.trace])
+    assert np.isfinite(dual).all()
+    assert (np.diff(dual) >= -1e-12).all()

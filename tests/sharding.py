@@ -1,0 +1,50 @@
+"""What tests of shards have in common."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+import blockwolfe as bw
+from blockwolfe.methods.base import Setup
+from blockwolfe.problem.workers import Workers
+from zoo import PROBLEMS
+
+LAM, TOL = 0.3, 0.01
+
+
+def cut_problem():
+    """Grids of four nodes, which have a cycle, and weights of pairs with a sign."""
+    rng = np.random.default_rng(3)
+    edges, X, Y = [[0, 1], [1, 3], [2, 3], [0, 2]], [], []
+    for _ in range(9):
+        y = rng.integers(2, size=4)
+        X.append(bw.tasks.Graph(rng.normal(size=(4, 2)) + y[:, None], edges, rng.random((4, 1))))
+        Y.append(y)
+    return bw.Problem(bw.tasks.Cut(task_loss="normalized_hamming"), X, Y)
+
+
+@functools.cache
+def problem_of(name):
+    return cut_problem() if name == "cut" else PROBLEMS[name]()
+
+
+def numbers(result):
+    """All that two equal runs have in common, to the bit."""
+    state = result.last_state
+    return [
+        result.w.tobytes(),
+        state.mean.tobytes(),
+        state.ell.tobytes(),
+        dataclasses.astuple(result.counts),
+        result.certificate.primal,
+        result.certificate.dual,
+        result.certificate.block_gaps.tobytes(),
+    ]
+
+
+def engine_of(problem, method):
+    """A method at work, without a driver."""
+    blocks, rng = problem.blocks, np.random.default_rng(0)
+    state, workers = problem.initial_state(), Workers(blocks, 1)
+    return method.start(Setup(blocks, state, LAM, rng, workers, problem=problem))
