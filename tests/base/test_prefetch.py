@@ -1,5 +1,7 @@
 """Hints to the processor change no number."""
 
+from types import FunctionType
+
 import numba
 import numpy as np
 import pytest
@@ -8,7 +10,6 @@ from numba.core.errors import TypingError
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.prefetch import FAR, prefetch
-from blockwolfe.features import emissions
 from blockwolfe.features.emissions import AHEAD, add_rows
 
 
@@ -51,19 +52,26 @@ def test_rows_of_a_long_w_are_added_up_to_the_last(n_entries):
     np.testing.assert_allclose(scores, wanted, rtol=0, atol=1e-12)
 
 
-def test_a_long_w_scores_as_a_short_one(monkeypatch):
-    """The same bits, by the interpreted functions, with w as long and as short as wanted."""
+def _compiled_with(far):
+    """`add_rows`, compiled as if w were long from so many weights on."""
+    source = add_rows.py_func
+    return numba.njit(FunctionType(source.__code__, {**source.__globals__, "FAR": far}))
+
+
+def test_a_long_w_scores_as_a_short_one():
+    """The same bits with hints and without them."""
     rng, n_labels = np.random.default_rng(1), 5
     matrix = sp.random_array((30, 40), density=0.4, rng=rng, format="csr")
     w = rng.normal(size=40 * n_labels)
-    found = []
+    found, n_hints = [], []
     for far in (0, FAR):
-        monkeypatch.setattr(emissions, "FAR", far)
-        scores = np.zeros((30, n_labels))
+        add, scores = _compiled_with(far), np.zeros((30, n_labels))
         for t in range(30):
             span = matrix.indptr[t], matrix.indptr[t + 1]
             given = (matrix.indices, matrix.data, span, 1.0, scores[t], n_labels, n_labels)
-            add_rows.py_func(w, *given)
+            add(w, *given)
         found.append(scores)
+        n_hints.append(next(iter(add.inspect_llvm().values())).count("call void @llvm.prefetch"))
+    assert n_hints[0] > 0
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], matrix @ w.reshape(40, -1), rtol=0, atol=1e-12)

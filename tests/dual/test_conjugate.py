@@ -1,5 +1,7 @@
 """Conjugate gradients over stored corners, against a quadratic program over all of them."""
 
+import tracemalloc
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +10,11 @@ from scipy.optimize import minimize
 
 import blockwolfe as bw
 from at_work import corners_of, engine_of
+from blockwolfe.base import memory
 from blockwolfe.base.ragged import offsets
-from blockwolfe.dual.conjugate import ascend
-from blockwolfe.dual.differences import added, differences, scored
+from blockwolfe.dual import conjugate
+from blockwolfe.dual.conjugate import ascend, climb, put
+from blockwolfe.dual.differences import added, differences, restricted, scored
 from blockwolfe.dual.growth import live_rows
 from dense import enumerated_data
 from zoo import chain_data, multiclass_data
@@ -75,9 +79,11 @@ def restricted_dual(point, alpha, psi, loss):
     return alpha @ loss + point.lam * (0.5 * w @ w - raw @ w)
 
 
-def restricted_optimum(point):
-    """By SLSQP over all stored corners, from several starts."""
-    block, _, psi, loss = images(point)
+def restricted_optimum(point, with_idle=True):
+    """By SLSQP over all stored corners, or those that have a weight."""
+    block, rows, psi, loss = images(point)
+    taken = with_idle | (point.arrays.stock.weight[rows] > 0.0)
+    block, psi, loss = block[taken], psi[taken], loss[taken]
     equal = {
         "type": "eq",
         "fun": lambda a: np.bincount(block, weights=a) - 1.0,
@@ -160,7 +166,23 @@ def test_it_ends_at_the_gap_asked_for():
     assert 0 < ascended(engine, tol=0.05 * engine.ledger.gap.sum()) < n_all
 
 
-@pytest.mark.parametrize("n_moments", [0, 1, 3])
+def test_without_idle_corners_the_optimum_over_active_ones_is_reached():
+    engine = with_corners(chain(), n_passes=6)
+    point, stock = engine.point, engine.point.arrays.stock
+    stock.weight[:] = 0.0
+    stock.weight[stock.start] += 0.5  # (on two corners of each block, or one)
+    stock.weight[stock.start + np.minimum(stock.n_rows, 2) - 1] += 0.5
+    point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))
+    point.rebuild()
+    best, was_active = restricted_optimum(point, with_idle=False), stock.weight > 0.0
+    assert best < restricted_optimum(point) * (1.0 - 1e-4)  # (so that there is something to see)
+    found = climb(point, engine.ledger.notes.longest, 500, 0.0, lambda: True, with_idle=False)
+    put(point, found)
+    assert engine.dual() == pytest.approx(best, rel=1e-6)
+    assert not (point.arrays.stock.weight[~was_active] > 0.0).any()
+
+
+@pytest.mark.parametrize("n_moments", [0, 1, 3, 10, 40])
 def test_what_is_left_early_changes_nothing(n_moments):
     engine = with_corners(chain())
     before, moments = engine.to_save(), iter([True] * n_moments + [False] * 100)
@@ -169,6 +191,109 @@ def test_what_is_left_early_changes_nothing(n_moments):
     )
     for name, value in engine.to_save().items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_sweep_is_asked_for(name, monkeypatch):
+    """Of searches, too: between two moments at which a run may end there is one look at w."""
+    engine, asked, n_sweeps = with_corners(PROBLEMS[name]()), [], []
+
+    def counted(*args):
+        n_sweeps.append(len(asked))
+        return added(*args)
+
+    monkeypatch.setattr(conjugate, "added", counted)
+    longest = engine.ledger.notes.longest
+    n_done = ascend(engine.point, longest, 100, 0.0, lambda: asked.append(True) or True)
+    assert len(n_sweeps) > n_done > 0
+    assert n_sweeps == list(range(1, len(asked) + 1))
+
+
+@pytest.mark.parametrize("name", ["chain", "python"])
+def test_a_round_takes_no_more_memory_than_it_asks_for(name, monkeypatch):
+    X, Y = chain_data(n=40)
+    problem = bw.Problem(bw.tasks.Chain(), X, Y) if name == "chain" else enumerated()
+    engine, needed = with_corners(problem, n_passes=6), []
+    longest = engine.ledger.notes.longest
+    climb(engine.point, longest, 40, 0.0, lambda: True)  # (what is compiled stays)
+
+    def noted(n_bytes, cap):
+        needed.append(n_bytes)
+        return memory.has_room(n_bytes, cap)
+
+    monkeypatch.setattr(conjugate, "has_room", noted)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        found = climb(engine.point, longest, 40, 0.0, lambda: True)
+        taken = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert found.n_done > 0
+    few = 20_000  # bytes of Python objects
+    assert needed[0] < needed[1]
+    assert 0.3 * needed[1] - few < taken <= needed[1] + few
+
+
+@pytest.mark.parametrize("is_coded", [True, False])
+def test_without_room_no_round_is_made(is_coded, monkeypatch):
+    engine = with_corners(chain() if is_coded else enumerated())
+    before, args = engine.to_save(), (engine.ledger.notes.longest, 40, 0.0, lambda: True)
+    asked = []
+    monkeypatch.setattr(conjugate, "has_room", lambda n, cap: asked.append(n) or True)
+    assert climb(engine.point, *args).n_done > 0
+    monkeypatch.undo()
+    for n_bytes in asked:  # before lists are made, and when their entries are counted
+        found = climb(engine.point, *args, max_bytes=n_bytes - 1)
+        assert found.n_done == 0
+        put(engine.point, found)
+    assert climb(engine.point, *args, max_bytes=asked[-1]).n_done > 0
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: asked[-1] - 1)
+    assert climb(engine.point, *args).n_done == 0
+    for name, value in engine.to_save().items():
+        np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+def test_features_of_any_size_are_climbed_without_overflow():
+    """(c phi, c^2 lam): the same dual, by numbers of which products overflow."""
+    X, Y = chain_data(n=6)
+    task = bw.tasks.Chain(transition=False, bias=False, first=False, last=False)
+    found = []
+    for c in (1.0, 2.0**-332):  # (1e-100)
+        engine = with_corners(bw.Problem(task, [c * x for x in X], Y), lam=LAM * c * c)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            assert ascended(engine) > 0
+        found.append(engine.dual())
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["chain", "python"])
+def test_some_members_are_those_of_all_without_their_entries_again(name):
+    point, rng = with_corners(PROBLEMS[name](), n_passes=5).point, np.random.default_rng(5)
+    stock = point.arrays.stock
+    rows, block = live_rows(stock), np.repeat(np.arange(len(stock.n_rows)), stock.n_rows)
+    lists = point.lists(np.arange(len(point.blocks)), with_idle=True)
+    of = differences(point, lists, rows, offsets(stock.n_rows), stock.weight[rows])
+    is_member = rng.random(len(rows)) < 0.6
+    member = np.flatnonzero(is_member)
+    n_members = np.bincount(block[member], minlength=len(point.blocks))
+    some = restricted(point, of, member, offsets(n_members))
+    assert np.shares_memory(some.part, of.part)
+    assert np.shares_memory(some.value, of.value)
+    w, factor = rng.normal(size=point.blocks.n_features), rng.normal(size=len(point.blocks))
+    np.testing.assert_array_equal(scored(point, some, w), scored(point, of, w)[member])
+    change = np.where(is_member, rng.normal(size=len(rows)), 0.0)
+    np.testing.assert_allclose(
+        added(point, some, change[member], factor), added(point, of, change, factor), atol=1e-12
+    )
+    for i in range(len(point.blocks)):
+        parts = some.distinct[some.part_first[i] : some.part_first[i + 1]].tolist()
+        inside = range(some.first[i], some.first[i + 1])
+        entries = [p for k in inside for p in some.part[some.begin[k] : some.end[k]].tolist()]
+        assert len(parts) == len(set(parts))
+        assert set(parts) == set(entries)
 
 
 @pytest.mark.parametrize("name", ["chain", "python"])

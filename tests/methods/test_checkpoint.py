@@ -589,12 +589,14 @@ def test_an_altered_file_is_refused(problems, written):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
 
 
-def test_a_file_of_an_earlier_version_is_refused_with_what_to_do(problems, written):
-    earlier = checkpoint.CHECKPOINT._replace(version=1)
+@pytest.mark.parametrize("version", [1, 5])
+def test_a_file_of_an_earlier_version_is_refused_with_what_to_do(problems, written, version):
+    earlier = checkpoint.CHECKPOINT._replace(version=version)
     header, arrays = read_archive(written, checkpoint.CHECKPOINT)
     named = {n: v for n, v in header.items() if n not in ("format", "version", "digest")}
+    named["engine"] = {n: v for n, v in named["engine"].items() if n != "rounds"}
     write_archive(written, earlier, named, arrays)
-    message = "file version 1, of an earlier blockwolfe.* Remove the file or give another path"
+    message = f"version {version}, of an earlier blockwolfe.* Remove the file or give another path"
     with pytest.raises(bw.ModelFileError, match=message):
         bw.solve(problems["compiled", False], LAM, "bcfw", 0.1, checkpoint=written)
 

@@ -1,11 +1,16 @@
 """Rounds of conjugate gradients in a run: options, counts, checkpoints, threads, `auto`."""
 
+import signal
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.base import compiled
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.methods.bcfw import conjugate as rounds_of_run
 from plain_tasks import Labels
 from zoo import chain_data, multiclass_data
 
@@ -88,11 +93,85 @@ def test_rounds_wait_for_as_much_work_and_longer_where_they_gain_less(problem):
     ratios = np.divide(waits[1:], waits[:-1])
     assert set(ratios) <= {0.5, 1.0, 2.0}
     assert (ratios != 1.0).any()
-    costly, work = rounds._work._replace(n_weights=10**9), rounds._work
+    costly, cost = rounds._cost._replace(n_weights=10**9), rounds._cost
     rounds._wait = 1.0
-    assert costly.of_sweeps(1, 1.0) > 1e3 * work.of_sweeps(1, 1.0)
-    rounds._work = costly
+    assert costly.of_sweeps(1, 1.0) > 1e3 * cost.of_sweeps(1, 1.0)
+    rounds._cost = costly
     assert not rounds.is_due(OFTEN, engine.point, engine.ledger)
+
+
+@pytest.mark.parametrize("every", [1, 3, 6])
+def test_the_first_round_comes_after_so_many_passes(problem, every):
+    rule = bw.Conjugate(every, n_iterations=1)  # (of less work than a pass)
+    engine = engine_of(problem, replace(METHOD, conjugate=rule), LAM)
+    n_passes = 0
+    while engine.counts.sweeps == 0:
+        engine.advance(len(problem), lambda: True)
+        n_passes += 1
+    assert n_passes == every
+
+
+def test_a_round_is_made_and_known_to_be_made_or_neither(problem, monkeypatch):
+    """Ctrl-C just after the point has moved comes after all is written down."""
+    engine, put = engine_of(problem, METHOD, LAM), rounds_of_run.put
+
+    def interrupted(*args):
+        put(*args)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(rounds_of_run, "put", interrupted)
+    while not engine._has_due_round:
+        engine._make_pass(len(problem), lambda: True)
+    with pytest.raises(KeyboardInterrupt):
+        engine.advance(len(problem), lambda: True)
+    assert engine.counts.sweeps > 0
+    assert not engine._has_due_round
+
+
+@pytest.mark.parametrize("method", [METHOD, "auto"])
+@pytest.mark.parametrize("bounds", [None, (-0.3, 0.4)])
+def test_what_rounds_run_is_compiled_before_the_run(method, bounds, monkeypatch):
+    problem = bw.Problem(bw.tasks.Chain(), *chain_data(n=10), bounds=bounds)
+    known = {}
+    monkeypatch.setattr(compiled, "_entry_points", known)
+    engine = engine_of(problem, method, LAM)
+    before = set(known)
+    while engine.counts.sweeps == 0:
+        engine.advance(len(problem), lambda: True)
+    assert {function.__name__ for function, _ in set(known) - before} == set()
+
+
+CAPS = [bw.Cache(max_corners=12), bw.Cache(max_bytes=100_000)]
+
+
+@pytest.mark.parametrize("cache", CAPS)
+def test_with_a_cap_rounds_leave_idle_corners_idle(problem, cache, monkeypatch):
+    engine, put = engine_of(problem, replace(METHOD, cache=cache), LAM), rounds_of_run.put
+    n_idle = []
+
+    def watched(point, found):
+        was_idle = point.arrays.stock.weight == 0.0
+        put(point, found)
+        stock = point.arrays.stock
+        assert not (stock.weight[was_idle] > 0.0).any()
+        n_idle.append(int(stock.n_rows.sum()) - int((stock.weight > 0.0).sum()))
+
+    monkeypatch.setattr(rounds_of_run, "put", watched)
+    for _ in range(40):
+        engine.advance(len(problem), lambda: True)
+    assert engine.counts.sweeps > 0
+    assert max(n_idle) > 0
+
+
+def test_with_a_cap_on_memory_a_round_keeps_within_it_or_is_left_out(problem):
+    counts = []
+    for max_bytes in (9_000, 1_000_000):
+        method = replace(METHOD, cache=bw.Cache(max_bytes=max_bytes))
+        found = bw.solve(problem, LAM, method, 1e-3, max_passes=30, random_state=0)
+        counts.append(found.counts.sweeps)
+        assert found.certificate.valid
+    assert counts[0] == 0
+    assert counts[1] > 0
 
 
 def test_a_run_that_was_cut_in_a_round_goes_on_to_the_bit(problem):

@@ -241,3 +241,15 @@ def test_masks_of_many_graphs_are_checked_each_against_its_own():
     with pytest.raises(bw.InputError, match=r"node 0 in Y\[2\] is not one that X\[2\] allows"):
         bw.Problem(Cut(), X, [[1, 0], [0, 1], [1, 0]]).blocks
     bw.Problem(Cut(), X, [[1, 0], [0, 1], [0, 1]]).blocks
+
+
+def test_large_features_in_single_precision_are_those_in_double():
+    """Twice the largest of them, which single precision has no room for."""
+    rng, found = np.random.default_rng(0), []
+    nodes = [(2e38 * rng.uniform(0.9, 1.0, size=(4, 3))).astype(np.float32) for _ in range(5)]
+    Y = [rng.integers(2, size=4) for _ in range(5)]
+    for kind in (np.float32, np.float64):
+        X = [Graph(x.astype(kind), [(0, 1), (1, 2), (2, 3)]) for x in nodes]
+        found.append(bw.solve(bw.Problem(Cut(), X, Y), 0.1, "bcfw", max_passes=3, random_state=0))
+    assert np.isfinite(found[0].certificate.primal)
+    np.testing.assert_array_equal(found[0].w, found[1].w)

@@ -59,3 +59,17 @@ def test_integer_labels_beyond_64_bits():
     task = Chain().fit([np.eye(2), np.eye(2)], [small, np.array([-1, 1])])
     assert task.classes_.tolist() == [-1, 1, 3, 4]
     assert task.classes_.dtype == np.int64
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])  # (of values that are not zero)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_what_becomes_of_x_later_is_not_seen(share, make):
+    rng = np.random.default_rng(0)
+    X = make(rng.normal(size=(30, 6)) * (rng.random((30, 6)) < share))
+    problem, found = bw.Problem(Multiclass(), X, rng.integers(3, size=30)), []
+    for _ in range(2):
+        found.append(bw.solve(problem, 0.1, "bcfw", max_passes=3, random_state=0).w)
+        (X.data if sp.issparse(X) else X)[:] = 0.0
+        if sp.issparse(X):
+            X.indices[:] = 0
+    np.testing.assert_array_equal(*found)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blockwolfe.errors import OutOfMemoryError
 
-__all__ = ["available_bytes", "check_memory", "in_words", "memory_for"]
+__all__ = ["available_bytes", "check_memory", "has_room", "in_words", "memory_for"]
 
 # What is smaller is not worth a look at the machine.
 SMALL = 2**26
@@ -31,12 +31,26 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
     blockwolfe.errors.OutOfMemoryError: a matrix of all pairs needs about 9.09e+05 TiB of memory,
     but only ... are free here. Take fewer labels.
     """
-    free = available_bytes() if needed > SMALL else None
+    free = _free_for(needed)
     if free is not None and needed > free:
         raise OutOfMemoryError(
             f"{what} needs about {in_words(needed)} of memory, but only {in_words(free)} are free "
             f"here. {remedy}"
         )
+
+
+def has_room(needed: float, cap: float | None = None) -> bool:
+    """Whether so many bytes are within a cap, if there is one, and free as far as is known.
+
+    >>> has_room(1000), has_room(1000, cap=999), has_room(1e18)
+    (True, False, False)
+    """
+    free = _free_for(needed)
+    return (cap is None or needed <= cap) and (free is None or needed <= free)
+
+
+def _free_for(needed: float) -> int | None:
+    return available_bytes() if needed > SMALL else None
 
 
 @contextmanager

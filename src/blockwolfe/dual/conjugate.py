@@ -24,15 +24,16 @@ import numpy as np
 
 from blockwolfe.base.compiled import call, jit, uninterrupted
 from blockwolfe.base.inner import inner
+from blockwolfe.base.memory import has_room
 from blockwolfe.base.ragged import offsets
-from blockwolfe.dual.differences import Differences, added, differences, scored
+from blockwolfe.dual.differences import Differences, added, differences, restricted, scored
 from blockwolfe.dual.growth import live_rows
-from blockwolfe.dual.line_search import free_step, step_along
+from blockwolfe.dual.line_search import bounded_step, free_step, step_along
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.state import dual_value, within_bounds
 from blockwolfe.structures.choice import project
 
-__all__ = ["ascend"]
+__all__ = ["Climb", "ascend", "climb", "prepare", "put"]
 
 # Weights below this share of an even one are taken for that much in the metric.
 FLOOR = 0.02
@@ -50,6 +51,20 @@ MOST_LENGTHS = 6
 # A direction that gains less than this share of the restricted gap gives way to the gradient, if
 # that gains more: projected, a direction of conjugate gradients need not go up.
 LITTLE = 0.01
+# Numbers of eight bytes that are kept of a stored corner, and of a weight, besides entries.
+PER_CORNER, PER_WEIGHT = 24, 8
+
+
+class _LeftError(Exception):
+    """There is no time to go on."""
+
+
+class Climb(NamedTuple):
+    """What `climb` has found: weights of some rows of the stock, after so many iterations."""
+
+    n_done: int
+    rows: np.ndarray
+    alpha: np.ndarray
 
 
 class _Place(NamedTuple):
@@ -84,9 +99,7 @@ class _Face:
         self.member = np.flatnonzero(is_member)
         self.first, self.block = offsets(n_members), ascent.block[self.member]
         self.weight, alpha = ascent.weight[self.member], place.alpha[self.member]
-        self.of = differences(
-            ascent.point, ascent.lists, ascent.rows[self.member], self.first, alpha
-        )
+        self.of = restricted(ascent.point, ascent.all, self.member, self.first)
         self._metric = np.maximum(alpha, FLOOR / n_members[self.block])
         self._scale = ascent.scale[self.block] * self._metric
         self._total = np.add.reduceat(self._metric, self.first[:-1])
@@ -98,23 +111,30 @@ class _Face:
 
 
 class _Ascent:
-    """The restricted problem of a point; nothing of the point is changed."""
+    """The restricted problem of some rows of a point's stock; the point is not changed."""
 
-    def __init__(self, point: DualPoint, length: np.ndarray) -> None:
+    def __init__(
+        self,
+        point: DualPoint,
+        rows: tuple[np.ndarray, np.ndarray],
+        entries: Differences,
+        length: np.ndarray,
+        may_go_on: Callable[[], bool],
+    ) -> None:
         stock, blocks = point.arrays.stock, point.blocks
-        self.point, self.rows, self.first = point, live_rows(stock), offsets(stock.n_rows)
-        self.lists = point.lists(np.arange(len(blocks)), with_idle=True)
-        self.block = np.repeat(np.arange(len(blocks)), stock.n_rows)
+        self.point, (self.rows, self.first), self.all = point, rows, entries
+        self._may_go_on = may_go_on
+        self.block = np.repeat(np.arange(len(blocks)), np.diff(self.first))
         self.weight, self.loss = blocks.weight[self.block], stock.loss[self.rows]
         self.factor = -blocks.weight / point.lam
         # (of blocks that no step was made in since the run began no length is known)
         known = length[length > 0.0]
         self.scale = 1.0 / np.where(length > 0.0, length, known.max() if len(known) else 1.0)
-        self.all = self._differences()
 
-    def _differences(self) -> Differences:
-        alpha = self.point.arrays.stock.weight[self.rows]
-        return differences(self.point, self.lists, self.rows, self.first, alpha)
+    def _look_up(self) -> None:
+        """Before each sweep: sweeps over many corners take seconds."""
+        if not self._may_go_on():
+            raise _LeftError
 
     def begin(self) -> _Place:
         """Where the point is."""
@@ -141,12 +161,14 @@ class _Ascent:
         size = aim = inner(residual, scaled)
         step, n_done = scaled, 0
         while n_done < most and size > RESIDUAL**2 * aim:
+            self._look_up()
             move = added(self.point, face.of, step, self.factor)
             held = self._held(place, move)
             curvature, n_done = self.point.lam * inner(move, held), n_done + 1
-            if not size * np.abs(step).max() < FLAT * curvature:
+            largest = float(np.abs(step).max())
+            if not (curvature > 0.0 and size / curvature * largest < FLAT):
                 # (any length will do, and the search finds one)
-                found = found + step / np.abs(step).max() if n_done == 1 else found
+                found = found + step / largest if n_done == 1 else found
                 break
             gamma, before = size / curvature, size
             found = found + gamma * step
@@ -186,6 +208,7 @@ class _Ascent:
         slope = inner(self.weight * height, change)
         if not slope > 0.0:
             return None
+        self._look_up()
         move = added(self.point, self.all, change, self.factor)
         gamma, before = self._step(place, slope, move), self._dual(place)
         found = _Segment(change, move, gamma, 0.0)
@@ -212,21 +235,47 @@ class _Ascent:
 def ascend(
     point: DualPoint, length: np.ndarray, most: int, tol: float, may_go_on: Callable[[], bool]
 ) -> int | None:
-    """Up to `most` iterations, until the restricted gap is `tol`; how many, None if left early.
+    """`climb`, and go there: how many iterations it took, None if it was left early."""
+    found = climb(point, length, most, tol, may_go_on)
+    if found is None:
+        return None
+    put(point, found)
+    return found.n_done
 
-    `length` are the largest |d|^2 seen of each block, by which they are scaled. The point changes
-    at the end, all at once, unless that would take its dual down by rounding; where `may_go_on`
-    says no in between, it does not change at all.
+
+def climb(
+    point: DualPoint,
+    length: np.ndarray,
+    most: int,
+    tol: float,
+    may_go_on: Callable[[], bool],
+    *,
+    with_idle: bool = True,
+    max_bytes: int | None = None,
+) -> Climb | None:
+    """Up to `most` iterations, until the restricted gap is `tol`; None where it was left early.
+
+    `length` are the largest |d|^2 seen of each block, by which they are scaled. Corners without a
+    weight get none unless `with_idle`. It is left where `may_go_on` says no. No iteration is made
+    where that takes more than `max_bytes`, or more memory than is free.
     """
-    ascent = _Ascent(point, length)
+    rows = _members(point, with_idle)
+    entries = _entries(point, rows, max_bytes)
+    if entries is None:
+        return Climb(0, rows[0], point.arrays.stock.weight[rows[0]])
+    try:
+        return _climb(_Ascent(point, rows, entries, length, may_go_on), most, tol)
+    except _LeftError:
+        return None
+
+
+def _climb(ascent: _Ascent, most: int, tol: float) -> Climb:
     place, n_done = ascent.begin(), 0
     height = ascent.heights(place.w)
     while n_done < most:
         gap, mean = ascent.gap(place, height)
         if not gap > tol:
             break
-        if not may_go_on():
-            return None
         change, n_made = ascent.direction(place, height, mean, min(most - n_done, MOST_ON_FACE))
         n_done += n_made
         segment = ascent.segment(place, height, change)
@@ -236,20 +285,58 @@ def ascend(
             break
         place = ascent.moved(place, segment)
         height = ascent.heights(place.w)
-    if n_done:
-        _put(point, ascent.rows, place.alpha)
-    return n_done
+    return Climb(n_done, ascent.rows, place.alpha)
+
+
+def _members(point: DualPoint, with_idle: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of stored corners, all or those with a weight, and where those of each block begin."""
+    stock = point.arrays.stock
+    rows, first = live_rows(stock), offsets(stock.n_rows)
+    if with_idle:
+        return rows, first
+    is_active = stock.weight[rows] > 0.0
+    n_active = np.add.reduceat(is_active.astype(np.int64), first[:-1])
+    return rows[is_active], offsets(n_active)
+
+
+def _entries(
+    point: DualPoint, rows: tuple[np.ndarray, np.ndarray], max_bytes: int | None
+) -> Differences | None:
+    """Of these corners; None where there is no room for a round."""
+    vectors = PER_CORNER * len(rows[0]) + PER_WEIGHT * point.blocks.n_features
+    fixed = 8 * vectors + point.list_bytes()
+    if not has_room(fixed, max_bytes):
+        return None
+    lists = point.lists(np.arange(len(point.blocks)), with_idle=True)
+    alpha = point.arrays.stock.weight[rows[0]]
+    return differences(point, lists, *rows, alpha, lambda n: has_room(fixed + n, max_bytes))
+
+
+def prepare(point: DualPoint) -> None:
+    """Compile what rounds run, on no corners at all."""
+    none, first, nothing = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(0)
+    of = differences(point, point.lists(none), none, first, nothing)
+    assert of is not None
+    scored(point, of, point.arrays.w)
+    added(point, of, nothing, nothing)
+    call(_project, "project", first, nothing)
+    free_step(point.lam, 0.0, 0.0, 1.0)
+    if point.blocks.is_bounded:
+        args = (point.arrays.box, none, nothing, 0, 0.0, 1.0)
+        call(bounded_step, "bounded step", *args)
 
 
 def _better(a: _Segment | None, b: _Segment | None) -> _Segment | None:
     return b if a is None or (b is not None and b.gain > a.gain) else a
 
 
-def _put(point: DualPoint, rows: np.ndarray, alpha: np.ndarray) -> None:
-    """Weights of the stored corners, with w and ell made from them; not if the dual would fall."""
+def put(point: DualPoint, found: Climb) -> None:
+    """Go there, with w and ell made from the weights; not if the dual would fall by rounding."""
+    if not found.n_done:
+        return
     stock, before, dual = point.arrays.stock, point.arrays, point.dual()
     weight = stock.weight.copy()
-    weight[rows] = alpha
+    weight[found.rows] = found.alpha
     with uninterrupted():
         point.arrays = before._replace(stock=stock._replace(weight=weight), ell=before.ell.copy())
         point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))  # (sums to one; none dropped)

@@ -12,6 +12,7 @@ all agree are neither scored nor added. No sweep calls an oracle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,11 @@ from blockwolfe.base.look import Look, meet
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.blocks import Blocks
 
-__all__ = ["Differences", "added", "differences", "scored"]
+__all__ = ["Differences", "added", "differences", "restricted", "scored", "sweep_bytes"]
+
+# Memory of an entry: part, value, slot, that slot among some of the members, and, where no part is
+# shared, a distinct part twice.
+ENTRY_BYTES = 4 + 8 + 4 + 4 + 2 * 4
 
 # So many parts of a block are put in order: what that takes grows as their square.
 FEW_PARTS = 256
@@ -30,11 +35,12 @@ FEW_PARTS = 256
 class Differences(NamedTuple):
     """Members (some stored corners) of all blocks: block i has first[i]:first[i+1].
 
-    Member k has entries begin[k]:begin[k+1]; block i has distinct parts part_first[i]:...[i+1].
+    Member k has entries begin[k]:end[k]; block i has distinct parts part_first[i]:...[i+1].
     """
 
     first: np.ndarray
     begin: np.ndarray
+    end: np.ndarray
     part: np.ndarray  # entry: its part,
     value: np.ndarray  # by how much the member has more of it than the reference,
     slot: np.ndarray  # and its number among the parts of the block
@@ -103,38 +109,71 @@ def _number(made: Differences, look: Look) -> None:
     for i in range(made.first.shape[0] - 1):
         made.part_first[i] = n_parts
         look.number[0] += 1
-        for e in range(made.begin[made.first[i]], made.begin[made.first[i + 1]]):
-            p = made.part[e]
-            if look.seen[p] != look.number[0]:
-                look.seen[p], made.distinct[n_parts] = look.number[0], p
-                n_parts += 1
+        for k in range(made.first[i], made.first[i + 1]):
+            for e in range(made.begin[k], made.end[k]):
+                p = made.part[e]
+                if look.seen[p] != look.number[0]:
+                    look.seen[p], made.distinct[n_parts] = look.number[0], p
+                    n_parts += 1
         _sort(made.distinct[made.part_first[i] : n_parts])
         for s in range(made.part_first[i], n_parts):
             look.sum[made.distinct[s]] = s - made.part_first[i]
-        for e in range(made.begin[made.first[i]], made.begin[made.first[i + 1]]):
-            made.slot[e] = int(look.sum[made.part[e]])
+        for k in range(made.first[i], made.first[i + 1]):
+            for e in range(made.begin[k], made.end[k]):
+                made.slot[e] = int(look.sum[made.part[e]])
     made.part_first[made.first.shape[0] - 1] = n_parts
 
 
+def sweep_bytes(n_entries: int) -> int:
+    """Memory of so many entries, and of the same `restricted` to some members beside them."""
+    return ENTRY_BYTES * n_entries
+
+
 def differences(
-    point: DualPoint, lists: Any, rows: np.ndarray, first: np.ndarray, alpha: np.ndarray
-) -> Differences:
+    point: DualPoint,
+    lists: Any,
+    rows: np.ndarray,
+    first: np.ndarray,
+    alpha: np.ndarray,
+    may_take: Callable[[int], bool] = lambda n_bytes: True,
+) -> Differences | None:
     """The corners in the given rows of the stock, first[i]:first[i+1] of block i.
 
-    `lists` are the parts of all of them (`DualPoint.lists`), `alpha` their dual weights.
+    `lists` are the parts of all of them (`DualPoint.lists`), `alpha` their dual weights. Entries
+    are counted first; None where `may_take` says no to the `sweep_bytes` of that many.
     """
     look, begin = point.work.look, np.zeros(len(rows) + 1, dtype=np.int64)
     args = (first, rows, alpha, lists, point.arrays.stock.value, look, begin)
     part, value = np.zeros(0, dtype=np.int32), np.zeros(0)
-    n_entries = call(_subtract, "subtract", *args, part, value)
+    n_entries = int(call(_subtract, "subtract", *args, part, value))
+    if not may_take(sweep_bytes(n_entries)):
+        return None
     part, value = np.zeros(n_entries, dtype=np.int32), np.zeros(n_entries)
     if n_entries:
         call(_subtract, "subtract", *args, part, value)
-    made = Differences(
-        first, begin, part, value, np.zeros_like(part), np.zeros_like(first), np.zeros_like(part)
-    )
+    none = np.zeros(0, dtype=np.int32)
+    made = Differences(first, begin[:-1], begin[1:], part, value, none, first, none)
+    return _numbered(made, n_entries, look)
+
+
+def restricted(
+    point: DualPoint, of: Differences, member: np.ndarray, first: np.ndarray
+) -> Differences:
+    """Some of the members, first[i]:first[i+1] of block i; entries are shared, not copied.
+
+    (They stay differences from the same corner of their block, whether it is among them or not.)
+    """
+    made = of._replace(first=first, begin=of.begin[member], end=of.end[member])
+    return _numbered(made, len(of.distinct), point.work.look)
+
+
+def _numbered(made: Differences, most: int, look: Look) -> Differences:
+    """With the distinct parts of its members, `most` at most."""
+    slot, part_first = np.zeros_like(made.part), np.zeros_like(made.first)
+    distinct = np.zeros(most, dtype=np.int32)
+    made = made._replace(slot=slot, part_first=part_first, distinct=distinct)
     call(_number, "number", made, look)
-    return made
+    return made._replace(distinct=distinct[: part_first[-1]].copy())
 
 
 # -- sweeps ---------------------------------------------------------------------------------------
@@ -148,7 +187,7 @@ def _gather(of: Differences, i: int, change: np.ndarray, delta: np.ndarray) -> i
         delta[s] = 0.0
     for k in range(of.first[i], of.first[i + 1]):
         if change[k] != 0.0:
-            for e in range(of.begin[k], of.begin[k + 1]):
+            for e in range(of.begin[k], of.end[k]):
                 delta[of.slot[e]] += change[k] * of.value[e]
     return n_parts
 
@@ -157,7 +196,7 @@ def _gather(of: Differences, i: int, change: np.ndarray, delta: np.ndarray) -> i
 def _score_members(of: Differences, i: int, theta: np.ndarray, score: np.ndarray) -> None:
     for k in range(of.first[i], of.first[i + 1]):
         total = 0.0
-        for e in range(of.begin[k], of.begin[k + 1]):
+        for e in range(of.begin[k], of.end[k]):
             total += of.value[e] * theta[of.part[e]]
         score[k] = total
 
@@ -210,7 +249,7 @@ def added(point: DualPoint, of: Differences, change: np.ndarray, factor: np.ndar
 
 def scored(point: DualPoint, of: Differences, w: np.ndarray) -> np.ndarray:
     """<F_i^T w, z_iy> of all members, up to a constant in every block."""
-    blocks, score = point.blocks, np.zeros(len(of.begin) - 1)
+    blocks, score = point.blocks, np.zeros(len(of.begin))
     if blocks.is_identity:
         call(_score_features, "score features", of, w, score)
     else:

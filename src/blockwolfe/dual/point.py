@@ -252,6 +252,12 @@ class DualPoint:
         size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
         return np.diff(size[offsets(stock.n_rows[order])])
 
+    def list_bytes(self) -> int:
+        """Memory of the `lists` of all blocks, which are there already where no codes are kept."""
+        stock = self.arrays.stock
+        n_parts = int((stock.n_rows * self.blocks.part_size).sum())
+        return 4 * n_parts + 16 * len(stock.size) if self.is_coded else 0
+
     def lists(
         self, order: np.ndarray, with_idle: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.features.dense import inner
 from blockwolfe.features.emissions import Layout
-from blockwolfe.features.rows import Tokens, column_of, is_dense, value_of
+from blockwolfe.features.rows import Tokens, is_dense
 
 __all__ = ["gram_matrices"]
 
@@ -40,13 +40,15 @@ def _fill_gram(tokens: Tokens, layout: Layout, i: int, laid_out: Any, gram: Any)
     begin, end = tokens.offset[i], tokens.offset[i + 1]
     at, constant = 0, 1.0 if layout.bias >= 0 else 0.0
     for row in range(begin, end):
-        for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            laid_out[column_of(tokens, row, entry)] = value_of(tokens, entry)
+        first = tokens.indptr[row]
+        last = first if is_dense(tokens) else tokens.indptr[row + 1]  # of what is laid out
+        for entry in range(first, last):
+            laid_out[tokens.indices[entry]] = tokens.values[entry]
         for other in range(begin, row + 1):
             gram[at] = constant + _inner_rows(tokens, row, other, laid_out)
             at += 1
-        for entry in range(tokens.indptr[row], tokens.indptr[row + 1]):
-            laid_out[column_of(tokens, row, entry)] = 0.0
+        for entry in range(first, last):
+            laid_out[tokens.indices[entry]] = 0.0
     if layout.first >= 0:
         gram[0] += 1.0
     if layout.last >= 0:

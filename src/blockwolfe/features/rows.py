@@ -92,12 +92,14 @@ class Tokens(NamedTuple):
         return sp.csr_array((self.values, self.indices, self.indptr), shape=shape)
 
     def times(self, factor: float) -> Tokens:
-        """All values multiplied.
+        """All values multiplied, in double precision: single has no room for twice its largest.
 
-        >>> Tokens.dense(np.ones((1, 2)), np.array([0, 1])).times(2.0).matrix(2)
-        array([[2., 2.]])
+        >>> rows = Tokens.dense(np.full((1, 2), 3e38, dtype=np.float32), np.array([0, 1]))
+        >>> bool(np.isfinite(rows.times(2.0).matrix(2)).all())
+        True
         """
-        return self._replace(values=factor * self.values, single=self.single * np.float32(factor))
+        values = self.single.astype(np.float64) if len(self.single) else self.values
+        return self._replace(values=factor * values, single=_NO_SINGLE)
 
 
 @jit(inline="always")

@@ -32,7 +32,8 @@ __all__ = [
 # Version 3: the identity knows the seed, the start, and all that the oracles read.
 # Version 4: the best weights are kept beside the dual point, and which of them are returned.
 # Version 5: the tree of gaps is made anew; what a certificate still lacks is kept.
-CHECKPOINT = Kind("blockwolfe-checkpoint", 5, "checkpoint")
+# Version 6: what rounds of conjugate gradients have done is kept.
+CHECKPOINT = Kind("blockwolfe-checkpoint", 6, "checkpoint")
 
 _DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
 LONGEST_SAID = 300  # characters of a file that an error repeats

@@ -75,8 +75,8 @@ class Features(NamedTuple):
     * ``score(data, i, w, scale, theta)``: theta[p] = scale <w, F_i[:, p]> for every part p of
       block i;
     * ``peek(data, i, w, part, size, theta)``: without a scale, for the listed parts alone,
-      theta[part[s]] = <w, F_i[:, part[s]]>: less work where they are few. Other entries of theta
-      may be written to, and mean nothing;
+      each listed once, theta[part[s]] = <w, F_i[:, part[s]]>: less work where they are few. Other
+      entries of theta may be written to, and mean nothing;
     * ``sqnorm(data, i, part, delta, size, scratch)``: |F_i delta|^2, parts all different;
     * ``add(data, i, part, delta, size, coefficient, out)``: out += coefficient F_i delta;
     * ``spread(data, i, (part, delta, size, coefficient), image, index, value) -> n``:

@@ -11,10 +11,11 @@ import numpy as np
 from blockwolfe.base.checks import check_integer
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.dual.conjugate import ascend
+from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.bcfw.work import Work
+from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.cost import Cost
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.blocks import Blocks
 
@@ -34,6 +35,11 @@ class Conjugate:
     A round is some iterations of conjugate gradients over the dual weights of all blocks, without
     an oracle call: each costs about half a pass over stored corners. It ends early where the
     stored corners have little left to gain. The dual never decreases.
+
+    A round takes memory besides: up to 28 bytes for each part in which a stored corner differs
+    from the heaviest of its example, 4 for each part of a sequence's corner, and 8 vectors as long
+    as w. It is left out where that is not free, or more than `Cache(max_bytes)`. With a cap on the
+    cache, by `max_bytes` or `max_corners`, rounds change the weights of active corners alone.
 
     Parameters
     ----------
@@ -61,6 +67,14 @@ def check_conjugate(blocks: Blocks) -> None:
         )
 
 
+def is_capped(cache: Cache | None) -> bool:
+    """Whether corners are limited: a round then gives no idle one a weight.
+
+    Corners with a weight are never evicted, and would soon be all that the cap allows.
+    """
+    return cache is not None and (cache.max_corners is not None or cache.max_bytes is not None)
+
+
 class Rounds:
     """The rounds of a run: how many sweeps over stored corners they took, and when the last was.
 
@@ -74,41 +88,55 @@ class Rounds:
         self.n_sweeps = 0
         self._wait = 1.0  # how much work passes make before a round, relative to it
         self._after = (float("nan"), 0, 0)  # dual, visits and oracle calls after the last one
-        self._work = Work.of(blocks)
+        self._cost = Cost.of(blocks)
 
     def is_due(self, settings: Conjugate | None, point: DualPoint, ledger: Ledger) -> bool:
         """Whether enough visits were made since the last one."""
         made = self._made_since(ledger)
-        if settings is None or made[0] < settings.every * self._work.n_blocks:
+        if settings is None or made[0] < settings.every * self._cost.n_blocks:
             return False
         n_stored = point.n_stored()
-        a_round = self._work.of_sweeps(settings.n_iterations, n_stored)
-        return self._work.of_passes(*made, n_stored) >= self._wait * a_round
+        a_round = self._cost.of_sweeps(settings.n_iterations, n_stored)
+        return self._cost.of_passes(*made, n_stored) >= self._wait * a_round
 
     def _made_since(self, ledger: Ledger) -> tuple[int, int]:
         """Visits and oracle calls since the last round."""
         return ledger.visits - self._after[1], ledger.oracle_calls - self._after[2]
 
     def make(
-        self, settings: Conjugate, point: DualPoint, ledger: Ledger, may_go_on: Callable[[], bool]
+        self,
+        settings: Conjugate,
+        cache: Cache | None,
+        point: DualPoint,
+        ledger: Ledger,
+        may_go_on: Callable[[], bool],
     ) -> None:
-        """One round; where it is left early it stays due."""
+        """One round; where it is left early it stays due, where there is no room it is left out."""
         total = ledger.total_gap if not np.isnan(ledger.total_gap) else float(ledger.gap.sum())
         tol, before = SHARE * max(total, 0.0) if np.isfinite(total) else 0.0, point.dual()
-        n_done = ascend(point, ledger.notes.longest, settings.n_iterations, tol, may_go_on)
-        if n_done is not None:
-            with uninterrupted():
+        found = climb(
+            point,
+            ledger.notes.longest,
+            settings.n_iterations,
+            tol,
+            may_go_on,
+            with_idle=not is_capped(cache),
+            max_bytes=cache.max_bytes if cache is not None else None,
+        )
+        if found is not None:
+            with uninterrupted():  # (the point moves, and the round is made: both or neither)
+                put(point, found)
                 made, (_, visits, calls) = self._made_since(ledger), self._after
-                self._judge(before, point, made, n_done)
-                self.n_sweeps += n_done
+                self._judge(before, point, made, found.n_done)
+                self.n_sweeps += found.n_done
                 self._after = (point.dual(), visits + made[0], calls + made[1])
 
     def _judge(self, dual: float, point: DualPoint, made: tuple[int, int], n_done: int) -> None:
         """Whether the round, begun at that dual, was better than the passes before it."""
-        work, n_stored = self._work, point.n_stored()
-        rate = (dual - self._after[0]) / work.of_passes(*made, n_stored)
+        cost, n_stored = self._cost, point.n_stored()
+        rate = (dual - self._after[0]) / cost.of_passes(*made, n_stored)
         if n_done and np.isfinite(rate):
-            is_better = (point.dual() - dual) / work.of_sweeps(n_done, n_stored) >= rate
+            is_better = (point.dual() - dual) / cost.of_sweeps(n_done, n_stored) >= rate
             wait = 0.5 * self._wait if is_better else 2.0 * self._wait
             self._wait = min(max(wait, LEAST_WAIT), MOST_WAIT)
 

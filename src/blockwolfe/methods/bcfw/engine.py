@@ -13,6 +13,7 @@ from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
+from blockwolfe.dual.conjugate import prepare as prepare_rounds
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
@@ -64,18 +65,23 @@ class BlockEngine(DualEngine):
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
-        if (
-            not self.blocks.is_compiled
-        ):  # (beside calls in Python a compiled sweep is next to nothing)
+        # (beside calls in Python a compiled sweep is next to nothing)
+        if not self.blocks.is_compiled:
             self.sweep_share = 0.002
         self._of_blocks, self._of_run = (
             Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
         )
 
     def prepare(self) -> None:
-        """Compile the loop as well."""
+        """Compile the loop as well, and rounds where there may be some."""
         super().prepare()
         self._visit(_NO_DRAWS, 0, FROM_ORACLE, NO_BATCH)
+        if self._may_have_rounds:
+            prepare_rounds(self.point)
+
+    @property
+    def _may_have_rounds(self) -> bool:
+        return self.method.conjugate is not None
 
     def _rule(self, source: int) -> Rule:
         """The settings as the loop reads them: of the same types for all methods."""
@@ -112,7 +118,8 @@ class BlockEngine(DualEngine):
         if not self._has_due_round:  # (one that was left, after a pass that has ended, comes first)
             self._make_pass(max_visits, may_go_on)
         if self._has_due_round and self.method.conjugate is not None:
-            self._rounds.make(self.method.conjugate, self.point, self.ledger, may_go_on)
+            rules = (self.method.conjugate, self.method.cache)
+            self._rounds.make(*rules, self.point, self.ledger, may_go_on)
 
     @property
     def _has_due_round(self) -> bool:

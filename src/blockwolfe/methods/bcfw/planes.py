@@ -6,7 +6,7 @@ from typing import Any
 
 from blockwolfe.base.schema import MOST_INTEGER, Misfit, Reader
 from blockwolfe.dual.point import DualPoint
-from blockwolfe.methods.bcfw.work import Work
+from blockwolfe.methods.bcfw.cost import Cost
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.results.counts import Counts
 
@@ -21,7 +21,7 @@ class Planes:
     """
 
     def __init__(self, blocks: Blocks) -> None:
-        self._cost = Work.of(blocks)
+        self._cost = Cost.of(blocks)
         self._gain = self._work = self._last_rate = 0.0
         self._was_stock = False
         self._before = (0.0, 0, 0)  # dual, visits and oracle calls at the beginning of the pass

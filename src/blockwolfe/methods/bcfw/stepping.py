@@ -41,7 +41,7 @@ def _meet_own(rule: Rule, means: Means, i: int, look: Look) -> int:
 
 
 @jit
-def _meet_stored(
+def _meet_rows(
     form: LabelCodes, kind: int, stock: Stock, i: int, to: int, low: int, look: Look, n_met: int
 ) -> int:
     """Meet the stored corners of a direction: `to` and `low` are rows."""
@@ -64,7 +64,7 @@ def _lay(rule: Any, block: Any, kind: Any, row: Any, n_parts: Any, point: Any, w
         return take_direction(look, meet_pair(form, stock, row, block.low, look), work.direction)
     n_met = _meet_own(rule, point.means, i, look)
     if row >= 0:
-        n_met = _meet_stored(form, kind, stock, i, row, block.low, look, n_met)
+        n_met = _meet_rows(form, kind, stock, i, row, block.low, look, n_met)
     else:
         part = work.part if rule.form.n_labels else work.code
         value = stock.value[:0] if rule.is_unit else work.value

@@ -275,9 +275,19 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
         table = sp.csr_array(table, dtype=np.float64, copy=True)  # the user's stays as it is
         table.sum_duplicates()
     matrix = in_fit_form(table)
-    if hasattr(X, "__array__") and not sp.issparse(matrix):
-        matrix = matrix.copy()  # (which may be X itself, and X may be changed later)
+    if _shares_memory(matrix, X):
+        matrix = matrix.copy()  # (X may be changed later)
     return tokens_of(matrix, np.ones(matrix.shape[0], dtype=np.int64)), matrix.shape[1]
+
+
+def _shares_memory(matrix: Any, X: Any) -> bool:
+    """Whether values (or indices) of the matrix are X's own, or may be."""
+    if not sp.issparse(matrix):
+        return hasattr(X, "__array__")
+    return sp.issparse(X) and any(
+        np.shares_memory(getattr(matrix, name), getattr(X, name, ()))
+        for name in ("data", "indices", "indptr")
+    )
 
 
 def _stacked(rows: Sequence[Any]) -> sp.csr_array:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blockwolfe.problem.blocks import Blocks
 
-__all__ = ["Work"]
+__all__ = ["Cost"]
 
 # Steps of a visit to stored corners: as such, and for each part of each of them.
 STEPS_PER_VISIT, STEPS_PER_PART = 2000.0, 50.0
@@ -16,7 +16,7 @@ SWEEP_SHARE, STEPS_PER_WEIGHT = 0.5, 16.0
 STEPS_IN_PYTHON = 2e6
 
 
-class Work(NamedTuple):
+class Cost(NamedTuple):
     """Of some blocks: how many, weights, parts of a true output, and steps of an oracle call.
 
     (Of true outputs: of a Python task others are known only as far as they were seen.)
@@ -28,7 +28,7 @@ class Work(NamedTuple):
     n_steps: float
 
     @classmethod
-    def of(cls, blocks: Blocks) -> Work:
+    def of(cls, blocks: Blocks) -> Cost:
         """As the blocks say."""
         n_parts = len(blocks.truth.part) / len(blocks)
         n_steps = blocks.n_steps if blocks.is_compiled else STEPS_IN_PYTHON
