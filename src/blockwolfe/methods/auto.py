@@ -8,6 +8,9 @@ cache unless the task's oracle is as cheap as looking at stored corners. With th
 of conjugate gradients over all stored corners, more of them where every call counts; none with an
 average, nor with a kernel.
 
+Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
+as a whole, by `WholeBlocks`; not with an average.
+
 What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
 noisy, and the same seed gives the same run.
 """
@@ -27,6 +30,8 @@ from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
+from blockwolfe.methods.whole_blocks.engine import WholeEngine, takes_whole_blocks
+from blockwolfe.methods.whole_blocks.method import WholeBlocks
 from blockwolfe.rules.registry import register
 from blockwolfe.rules.sampling import GapSampling
 from blockwolfe.rules.steps import FW, Pairwise
@@ -81,8 +86,12 @@ class Auto(Method):
         return BCFW(sampling=SAMPLING).full_pass_every
 
     def start(self, setup: Setup) -> Engine:
-        """Visits, by a method that is chosen on the way."""
-        return AutoEngine(self, setup)
+        """Visits, by a method that is chosen on the way, or once for all for whole blocks."""
+        if self.averaging or not takes_whole_blocks(setup.blocks):
+            return AutoEngine(self, setup)
+        engine = WholeEngine(WholeBlocks(), setup)
+        engine.note = f"{engine.method.words}; every block is a simplex of labels"
+        return engine
 
 
 class AutoEngine(BlockEngine):
