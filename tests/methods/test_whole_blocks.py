@@ -33,14 +33,19 @@ KINDS = {
 }
 
 
-def dual_by_hand(problem, alpha, lam):
+class ByHand:
     """(2) from the weights of all labels, by the features of every output."""
-    v, ell = np.zeros(problem.n_features), 0.0
-    for i, own in enumerate(alpha):
-        for weight, (psi, loss) in zip(own, hinge_terms(problem, i)[1:], strict=True):
-            v += problem.blocks.weight[i] * weight * np.asarray(psi)
-            ell += problem.blocks.weight[i] * weight * loss
-    return ell - v @ v / (2.0 * lam)
+
+    def __init__(self, problem, lam):
+        terms = [hinge_terms(problem, i)[1:] for i in range(len(problem))]  # (the truth once)
+        weight, self.lam = problem.blocks.weight, lam
+        self.psi = np.array([[np.asarray(psi) for psi, _ in own] for own in terms])
+        self.psi *= weight[:, None, None]
+        self.loss = weight[:, None] * np.array([[loss for _, loss in own] for own in terms])
+
+    def dual(self, alpha):
+        v = np.einsum("ik,ikd->d", alpha, self.psi)
+        return (alpha * self.loss).sum() - v @ v / (2.0 * self.lam)
 
 
 def weights_of(engine, n_labels):
@@ -57,7 +62,7 @@ def test_a_visit_finds_the_maximum_over_its_block(kind):
     problem = KINDS[kind]()
     n_labels = len(problem.task.classes_)
     engine = engine_of(problem, bw.WholeBlocks(sampling=bw.Cyclic(), longest_wait=0), LAM)
-    alpha = weights_of(engine, n_labels)
+    alpha, hand = weights_of(engine, n_labels), ByHand(problem, LAM)
     for visit in range(2 * len(problem)):
         engine.advance(1, lambda: True)
         found, i = weights_of(engine, n_labels), visit % len(problem)
@@ -65,7 +70,7 @@ def test_a_visit_finds_the_maximum_over_its_block(kind):
         np.testing.assert_array_equal(found[others], alpha[others])
 
         def minus_dual(own, i=i, at=found):
-            return -dual_by_hand(problem, [*at[:i], own, *at[i + 1 :]], LAM)
+            return -hand.dual(np.array([*at[:i], own, *at[i + 1 :]]))
 
         simplex = {"type": "eq", "fun": lambda own: own.sum() - 1.0}
         best = scipy.optimize.minimize(
@@ -90,11 +95,12 @@ def test_it_agrees_with_the_others(kind):
         found = result.certificate
         assert result.status is bw.Status.CERTIFIED
         assert found.exact
-        assert abs(found.primal - best.primal) <= 1e-8
+        assert abs(found.primal - best.primal) <= max(found.gap, best.gap)
         again = bw.certify(problem, result.state, LAM, w=result.w)
         assert again.gap == pytest.approx(found.gap, abs=1e-12)
-        # (3): block gaps add up to the gap
-        assert again.block_gaps.sum() == pytest.approx(again.gap, abs=1e-12)
+        # (3): at the weights of the dual point (an average may be better) block gaps add up
+        own = bw.certify(problem, result.state, LAM)
+        assert own.block_gaps.sum() == pytest.approx(own.gap, abs=1e-12)
 
 
 @pytest.mark.parametrize("max_labels", [1, 2, 32])
@@ -103,12 +109,11 @@ def test_the_dual_never_falls_and_w_is_that_of_the_weights(kind, max_labels):
     problem = KINDS[kind]()
     n_labels = len(problem.task.classes_)
     engine = engine_of(problem, bw.WholeBlocks(max_labels=max_labels), 0.01)
-    duals = []
+    duals, hand = [], ByHand(problem, 0.01)
     for _ in range(30):
         engine.advance(len(problem), lambda: True)
         duals.append(engine.dual())
-        by_hand = dual_by_hand(problem, weights_of(engine, n_labels), 0.01)
-        assert duals[-1] == pytest.approx(by_hand, abs=1e-11)
+        assert duals[-1] == pytest.approx(hand.dual(weights_of(engine, n_labels)), abs=1e-11)
     assert np.diff(duals).min() >= -1e-13
     assert duals[-1] > duals[0] > 0.0
 
@@ -154,7 +159,7 @@ def test_many_labels_stay_few():
     """No visit gives weight to more labels than it may, though all tie at w = 0."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 6)), rng.integers(3000, size=40)
-    problem = bw.Problem(bw.tasks.Multiclass(3000), X, Y)
+    problem = bw.Problem(bw.tasks.Multiclass(3000), X, list(map(int, Y)))
     engine = engine_of(problem, bw.WholeBlocks(max_labels=5), LAM)
     engine.advance(len(problem), lambda: True)
     assert engine.point.arrays.stock.n_rows.max() <= 6

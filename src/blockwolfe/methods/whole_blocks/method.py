@@ -30,7 +30,7 @@ class WholeBlocks(VisitMethod):
 
     Parameters
     ----------
-    max_labels : most labels that one visit may give weight to; the highest of them.
+    max_labels : most labels without weight that one visit may give some to; the highest of them.
     longest_wait : most passes in a row that an example which does not move is passed over; with 0
         all are visited in every pass.
     conjugate : `Conjugate()` for rounds of conjugate gradients over all labels with weight between

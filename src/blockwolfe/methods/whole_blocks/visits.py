@@ -6,9 +6,9 @@ h_k = L_i(k) + <theta, z(k)> at the present w, the dual as a function of the blo
     D(alpha) - D(old) = weight_i (<h, alpha - old> - c/2 |alpha - old|^2),   c = weight_i s^2 / lam
 
 whose maximum over the simplex is the projection of old + h / c on it (Crammer and Singer, 2001).
-Only labels with h_k + c old_k above the highest less c can have weight there. Where those are more
-than `max_labels`, the highest are taken: the maximum is then that of a face, and the dual does not
-fall either.
+Only labels with h_k + c old_k above the highest less c can have weight there. Of those that have
+none yet at most `max_labels`, the highest, are let in: the maximum is then that over a face in
+which the old point lies, and the highest label: the dual rises all the same.
 
 Weights are kept as rows of the block's stored corners, of labels with a weight alone. A block that
 a visit leaves where it is waits: the next time it is passed over once, then twice, and so on.
@@ -93,14 +93,11 @@ def _push(value: np.ndarray, label: np.ndarray, size: int, v: float, k: int) -> 
 
 @jit(forceinline=True)
 def _find_candidates(height: np.ndarray, above: float, most: int, own: WholeWork) -> int:
-    """Labels that are higher than that, the `most` highest of them; how many."""
+    """Labels without a row that are higher than that, the `most` highest of them; how many."""
     n = 0
     for k in range(height.shape[0]):
-        if height[k] > above:
-            if most >= height.shape[0]:
-                own.value[n], own.label[n] = height[k], k
-                n += 1
-            elif n < most:
+        if height[k] > above and own.alpha[k] == 0.0:
+            if n < most:
                 _push(own.value, own.label, n, height[k], k)
                 n += 1
             elif height[k] > own.value[0]:
@@ -114,14 +111,23 @@ def _maximize_block(
     stock: Stock, i: int, height: np.ndarray, curvature: float, most: int, own: WholeWork
 ) -> int:
     """The new weights of all labels into `own.alpha`; of how many labels they may be."""
-    for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-        height[stock.code[stock.begin[row]]] += curvature * stock.weight[row]
+    first, n_rows = stock.start[i], stock.n_rows[i]
     top = height[best_label(height)]
-    n = _find_candidates(height, top - curvature, most, own)
-    if n == 0:  # (no curvature: the dual is linear, and all weight goes to the highest)
-        n, own.label[0], own.value[0] = 1, best_label(height), top
+    for row in range(first, first + n_rows):
+        k = stock.code[stock.begin[row]]
+        own.alpha[k] = -1.0  # (has a row)
+        top = max(top, height[k] + curvature * stock.weight[row])
+    # (without curvature the dual is linear, and the highest are all there is)
+    above = top - curvature if curvature > 0.0 else np.nextafter(top, -np.inf)
+    n = _find_candidates(height, above, most, own)
     for c in range(n):
-        own.value[c] = (own.value[c] - top) / curvature if curvature > 0.0 else 0.0
+        own.value[c] -= top
+    for row in range(first, first + n_rows):
+        k = stock.code[stock.begin[row]]
+        own.label[n], own.value[n] = k, height[k] + curvature * stock.weight[row] - top
+        n += 1
+    for c in range(n):
+        own.value[c] = own.value[c] / curvature if curvature > 0.0 else 2.0 * np.sign(own.value[c])
     project(own.value[:n])
     for c in range(n):
         own.alpha[own.label[c]] = own.value[c]
