@@ -228,6 +228,14 @@ def test_settings_over_folds():
     assert number(other["difference"]) < 0.0
 
 
+def test_one_label_beside_linear_svc():
+    rows = table_of("multiclass_table.py", "--small")
+    assert {row["data"] for row in rows} == {"text", "dense"}
+    assert all(number(row["whole_blocks"]) >= 0.0 for row in rows)
+    (row,) = table_of("multiclass_table.py", "--classes", "500", "--examples", "50")
+    assert number(row["gap"]) > 0.0
+
+
 def test_dense_features_beside_the_product():
     rows = table_of("dense_table.py", "--small")
     assert [row["values"] for row in rows] == ["float64", "float32"]

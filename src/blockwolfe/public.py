@@ -35,6 +35,7 @@ from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.subgradient.batch import Subgradient
 from blockwolfe.methods.subgradient.perceptron import Perceptron
 from blockwolfe.methods.subgradient.stochastic import StochasticSubgradient
+from blockwolfe.methods.whole_blocks.method import WholeBlocks
 from blockwolfe.path.cv import StructuredSVMCV
 from blockwolfe.path.grid import solve_grid
 from blockwolfe.path.result import Breakpoint, Path, load_path
@@ -163,6 +164,7 @@ __all__ = [
     "TransitionsDisplay",
     "TreeDisplay",
     "Uniform",
+    "WholeBlocks",
     "certify",
     "check_task",
     "compare",

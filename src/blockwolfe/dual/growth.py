@@ -189,19 +189,24 @@ def active_set(stock: Stock, is_coded: bool) -> ActiveSet:
 
 
 def roomier_stock(
-    stock: Stock, code_size: np.ndarray, max_bytes: int | None, n_entries: int = 0
+    stock: Stock,
+    code_size: np.ndarray,
+    max_bytes: int | None,
+    n_entries: int = 0,
+    n_more: int = 1,
 ) -> Stock:
     """Any block can take one more corner; within `max_bytes`, at the cost of idle corners.
 
-    `n_entries` asks for more room for entries than one corner needs.
+    `n_entries` asks for more room for entries than one corner needs, `n_more` for so many corners.
     """
-    needed = max(int(code_size.max()), n_entries)
+    needed = max(n_more * int(code_size.max()), n_entries)
     has_entries = len(stock.code) - stock.end[0] >= needed
-    if has_entries and (stock.n_rows < stock.capacity).all():
+    if has_entries and (stock.n_rows + n_more <= stock.capacity).all():
         return stock
     rows = live_rows(stock)
-    is_tight = _is_tight(stock.n_rows + 1, stock.capacity)
-    capacity = np.where(is_tight, 2 * stock.n_rows + 2, stock.capacity)
+    is_tight = _is_tight(stock.n_rows + n_more, stock.capacity)
+    wider = np.maximum(2 * stock.n_rows + 2, stock.n_rows + n_more)
+    capacity = np.where(is_tight, wider, stock.capacity)
     used = int(stock.size[rows].sum())
     wanted = len(stock.code) if has_entries else 2 * used + 8 * int(code_size.max()) + FEW_ENTRIES
     wanted = max(wanted, used + needed)

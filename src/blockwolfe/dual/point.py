@@ -183,14 +183,14 @@ class DualPoint:
         blocks = self.blocks
         return blocks.corner_size if self.is_coded else blocks.part_size
 
-    def make_room(self, max_bytes: int | None = None, n_entries: int = 0) -> None:
-        """Let any block take one more corner; with so many entries, every block."""
+    def make_room(self, max_bytes: int | None = None, n_entries: int = 0, n_rows: int = 1) -> None:
+        """Let any block take one more corner (or `n_rows`); with so many entries, every block."""
         means, stock = self.arrays.means, self.arrays.stock
         if self.has_average or not self.keeps_corners:
             keeps_mean, part_size = not self.keeps_corners, self.blocks.part_size
             means = roomier_means(means, part_size, keeps_mean, self.has_average)
         if self.keeps_corners:
-            stock = roomier_stock(stock, self.code_size, max_bytes, n_entries)
+            stock = roomier_stock(stock, self.code_size, max_bytes, n_entries, n_rows)
         self.arrays = self.arrays._replace(means=means, stock=stock)
 
     def make_room_for_means(self, size: np.ndarray) -> None:

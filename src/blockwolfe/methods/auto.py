@@ -8,6 +8,9 @@ cache unless the task's oracle is as cheap as looking at stored corners. With th
 of conjugate gradients over all stored corners; none with an average, nor with a kernel. Where the
 oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
 
+Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
+as a whole, by `WholeBlocks`; not with an average.
+
 What an oracle call costs is known of the task (`TaskBlocks.n_steps`), and not measured: times are
 noisy, and the same seed gives the same run.
 """
@@ -28,6 +31,8 @@ from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.sparing import SparingEngine
+from blockwolfe.methods.whole_blocks.engine import WholeEngine, takes_whole_blocks
+from blockwolfe.methods.whole_blocks.method import WholeBlocks
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import register
 from blockwolfe.rules.sampling import GapSampling
@@ -94,8 +99,12 @@ class Auto(Method):
         return FULL_PASS_EVERY
 
     def start(self, setup: Setup) -> Engine:
-        """Visits, by a method that is chosen on the way."""
+        """Visits, by a method that is chosen on the way, or once for all."""
         blocks = setup.blocks
+        if not self.averaging and takes_whole_blocks(blocks):
+            engine = WholeEngine(WholeBlocks(), setup)
+            engine.note = f"{engine.method.words}; blocks are simplices of labels"
+            return engine
         if _is_long(blocks) and not self.averaging and blocks.kernel is None:
             return SparingEngine(setup)
         return AutoEngine(self, setup)

@@ -19,8 +19,16 @@ from blockwolfe.base.rounding import norm
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.python_task import PythonOracle
 from blockwolfe.problem.user_oracle import blocks_of_oracle
-from blockwolfe.tasks.base import Codes, CompiledOracle, Corners, Features, Oracles, TaskBlocks
-from blockwolfe.tasks.pieces import feature_pieces, means_piece, oracle_pieces
+from blockwolfe.tasks.base import (
+    Codes,
+    CompiledOracle,
+    Corners,
+    Features,
+    Oracles,
+    Simplex,
+    TaskBlocks,
+)
+from blockwolfe.tasks.pieces import feature_pieces, means_piece, oracle_pieces, simplex_pieces
 from blockwolfe.tasks.projecting import ActiveRoom, ProjectScratch
 
 __all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
@@ -122,6 +130,18 @@ class Blocks(TaskBlocks):
         """The projection oracle (see `Oracles`), compiled when it is first asked for."""
         scratch = self.projection_scratch()
         return means_piece(self.uncompiled.project, "project", self.data, scratch)
+
+    @cached_property
+    def packed_data(self) -> Packed:
+        """The data as functions of whole blocks take it."""
+        return Packed(self.data, (self.kind, "data"))
+
+    @cached_property
+    def simplex(self) -> Simplex:
+        """Functions of whole blocks (see `Simplex`), compiled when they are first asked for."""
+        if self.uncompiled.simplex is None or not self.is_compiled:
+            raise _no_oracle("simplex")
+        return simplex_pieces(self.uncompiled.simplex, self.packed_data)
 
     def projection_scratch(self, n_corners: int = MOST_CORNERS) -> ProjectScratch:
         """Fresh scratch of `project`, for one thread, with room for mixtures of so many outputs.

@@ -18,6 +18,7 @@ __all__ = [
     "Features",
     "OfferedOracles",
     "Oracles",
+    "Simplex",
     "Task",
     "TaskBlocks",
     "oracles_of",
@@ -93,6 +94,24 @@ class Features(NamedTuple):
     spread: Any
 
 
+class Simplex(NamedTuple):
+    """Of blocks whose outputs are their parts, so that dual weights are points of a simplex.
+
+    The feature columns of the parts are orthogonal and of one length, `TaskBlocks.column_norm`.
+
+    * ``heights(packed, i, w, loss, height)``: L_i of every part, and L_i + <w, F_i[:, p]>;
+    * ``peek(packed, i, w, part, size, theta)``: as in `Features`, without L_i;
+    * ``add(packed, i, part, delta, size, coefficient, out)``: as in `Features`.
+
+    All take their data packed (`base.packed`): handed over field by field, as elsewhere, it costs
+    more than what is done with it.
+    """
+
+    heights: Any
+    peek: Any
+    add: Any
+
+
 class Oracles(NamedTuple):
     """What is known of the outputs of block i, given any scores `theta` of its parts.
 
@@ -109,7 +128,8 @@ class Oracles(NamedTuple):
       mean z = sum_y alpha(y) z(y) that maximises scale sum_y alpha(y) L_i(y) + <theta, z> - |z|^2/2
       over all weights alpha, written like marginals; sum_y alpha(y) L_i(y), and a bound on what is
       missing to the maximum, so that |z - best|^2 <= 2 gap. With scale = 0 it is the point nearest
-      to theta. Its scratch is a `projecting.ProjectScratch`, and `TaskBlocks.free` has to be there.
+      to theta. Its scratch is a `projecting.ProjectScratch`, and `TaskBlocks.free` has to be there;
+    * ``simplex``, or None: a `Simplex`, where every output is one part.
 
     Loops take the first two alone (`in_loops`): what else a task offers costs them nothing.
 
@@ -121,6 +141,7 @@ class Oracles(NamedTuple):
     unpack: Any
     marginals: Any = None
     project: Any = None
+    simplex: Any = None
 
     def offered(self) -> tuple[str, ...]:
         """Names of the oracles that there are.
@@ -128,7 +149,7 @@ class Oracles(NamedTuple):
         >>> Oracles(maximize=max, unpack=list).offered()
         ('maximize',)
         """
-        names = ("maximize", "marginals", "project")
+        names = ("maximize", "marginals", "project", "simplex")
         return tuple(name for name in names if getattr(self, name) is not None)
 
     def in_loops(self) -> Oracles:

@@ -10,14 +10,52 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from blockwolfe.base.compiled import jit
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.errors import InputError
+from blockwolfe.features.emissions import add_parts, score_parts
 from blockwolfe.features.rows import Tokens
+from blockwolfe.tasks.base import Simplex
 from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.kernelized.tables import KernelTable
 from blockwolfe.tasks.reading.inputs import check_flags, checked_w
 from blockwolfe.tasks.sequence import SequenceTask
+from blockwolfe.tasks.sequence_functions import ORACLES, score
 
 __all__ = ["Multiclass"]
+
+
+@jit
+def heights(packed: Packed, i: int, w: Any, loss: Any, height: Any) -> None:
+    """L_i and L_i + <w, phi> of every label (see `Simplex`)."""
+    data = unpack(packed)
+    score(data, i, w, 1.0, height)
+    y, cost, scale, n_labels = data.labels[i], data.cost, data.scale[i], data.layout.n_labels
+    if cost.shape[1] == 1:  # the cost of any miss
+        for k in range(n_labels):
+            loss[k] = scale * cost[y, 0]
+        loss[y] = 0.0
+    else:
+        for k in range(n_labels):
+            loss[k] = scale * cost[y, k]
+    for k in range(n_labels):
+        height[k] += loss[k]
+
+
+@jit
+def peek(packed: Packed, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
+    """theta[k] = <w, phi> of the listed labels."""
+    data = unpack(packed)
+    score_parts(data.tokens, data.layout, i, w, part, size, theta)
+
+
+@jit
+def add(
+    packed: Packed, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+) -> None:
+    """Add coefficient F delta to `out`."""
+    data = unpack(packed)
+    add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
 class Multiclass(KernelTable, KernelSequences, SequenceTask):
@@ -42,6 +80,7 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """
 
     has_positions = False
+    block_oracles = ORACLES._replace(simplex=Simplex(heights, peek, add))
     default_c = 1.0  # as in LinearSVC
 
     def __init__(

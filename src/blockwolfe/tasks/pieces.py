@@ -7,9 +7,16 @@ from typing import Any
 from numba import typeof, types
 
 from blockwolfe.base.compiled import Piece, announced_compilation
-from blockwolfe.tasks.base import Features, Oracles, TaskBlocks
+from blockwolfe.base.packed import Packed
+from blockwolfe.tasks.base import Features, Oracles, Simplex, TaskBlocks
 
-__all__ = ["feature_pieces", "maximize_signature", "means_piece", "oracle_pieces"]
+__all__ = [
+    "feature_pieces",
+    "maximize_signature",
+    "means_piece",
+    "oracle_pieces",
+    "simplex_pieces",
+]
 
 _I64, _F64 = types.int64, types.float64
 _VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
@@ -41,6 +48,17 @@ def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
     unpacked = _I64(typeof(made.data), _I64, _PARTS, _I64, _PARTS)
     with announced_compilation("the task's oracles"):
         return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
+
+
+def simplex_pieces(simplex: Simplex, packed: Packed) -> Simplex:
+    """`Oracles.simplex` on such data, each function fixed to one signature."""
+    data = typeof(packed)
+    with announced_compilation("the task's functions of whole blocks"):
+        return Simplex(
+            heights=Piece(simplex.heights, types.void(data, _I64, _VECTOR, _VECTOR, _VECTOR)),
+            peek=Piece(simplex.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
+            add=Piece(simplex.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+        )
 
 
 def means_piece(oracle: Any, name: str, data: Any, scratch: Any) -> Piece:

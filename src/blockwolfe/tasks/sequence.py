@@ -20,7 +20,7 @@ from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_codes import LabelCodes
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
-from blockwolfe.tasks.base import Codes, Corners, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, OfferedOracles, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
@@ -76,7 +76,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     exact = True
     default_c = 0.2  # where neither lam nor C is given: measured, see docs/decisions.md
     learned = ("classes_", "cost_")
-    oracles = sequence_functions.ORACLES.offered()
+    block_oracles = sequence_functions.ORACLES
+    oracles = OfferedOracles()
     has_positions = True  # False: an output is one label, not a sequence of them
     _prepared: tuple[Any, Any] = (None, None)
     n_labels: Any
@@ -187,7 +188,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         length = np.diff(data.tokens.offset)
         return TaskBlocks(
             features=sequence_functions.FEATURES,
-            oracles=sequence_functions.ORACLES,
+            oracles=self.block_oracles,
             data=data,
             free=data._replace(scale=np.zeros_like(data.scale)),
             make_scratch=functools.partial(_make_scratch, data, is_training=True),
