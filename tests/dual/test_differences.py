@@ -14,7 +14,14 @@ def numbered(rng, sizes, n_parts):
     first = np.array([0, len(sizes) // 2, len(sizes)])
     room = np.zeros_like(part)
     made = Differences(
-        first, begin, part, np.ones(len(part)), np.zeros_like(part), np.zeros_like(first), room
+        first,
+        begin[:-1],
+        begin[1:],
+        part,
+        np.ones(len(part)),
+        np.zeros_like(part),
+        np.zeros_like(first),
+        room,
     )
     _number(made, make_look(n_parts))
     return made
@@ -26,7 +33,7 @@ def test_every_entry_finds_its_part(n_parts):
     for n_entries in (0, 1, 7, 2 * FEW_PARTS):
         made = numbered(rng, rng.integers(n_entries + 1, size=6), n_parts)
         for i in range(2):
-            entries = slice(made.begin[made.first[i]], made.begin[made.first[i + 1]])
+            entries = slice(made.begin[made.first[i]], made.end[made.first[i + 1] - 1])
             own = made.distinct[made.part_first[i] : made.part_first[i + 1]]
             np.testing.assert_array_equal(own[made.slot[entries]], made.part[entries])
             assert sorted(own.tolist()) == sorted(set(made.part[entries].tolist()))

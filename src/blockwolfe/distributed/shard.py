@@ -21,6 +21,7 @@ import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
+from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.problem.blocks import Blocks, make_blocks
@@ -102,7 +103,8 @@ class Shard:
         workers = Workers(self.blocks, 1)
         rng = np.random.default_rng(begun.seed)
         setup = Setup(self.blocks, replace(begun.state, v=v), begun.lam, rng, workers)
-        engine = begun.inner.start(setup)
+        inner = begun.inner
+        engine = inner.start_on_corners(setup) if isinstance(inner, Auto) else inner.start(setup)
         assert isinstance(engine, BlockEngine)
         self.engine, self._v = engine, v
         self._change = np.zeros(0)

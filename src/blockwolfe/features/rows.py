@@ -92,14 +92,20 @@ class Tokens(NamedTuple):
         return sp.csr_array((self.values, self.indices, self.indptr), shape=shape)
 
     def times(self, factor: float) -> Tokens:
-        """All values multiplied, in double precision: single has no room for twice its largest.
+        """All values multiplied; in double precision where single has no room for them.
 
         >>> rows = Tokens.dense(np.full((1, 2), 3e38, dtype=np.float32), np.array([0, 1]))
         >>> bool(np.isfinite(rows.times(2.0).matrix(2)).all())
         True
         """
-        values = self.single.astype(np.float64) if len(self.single) else self.values
-        return self._replace(values=factor * values, single=_NO_SINGLE)
+        if not len(self.single):
+            return self._replace(values=factor * self.values)
+        with np.errstate(over="ignore"):
+            single = np.float32(factor) * self.single
+        if np.isfinite(single).all():
+            return self._replace(single=single)
+        values = factor * self.single.astype(np.float64)
+        return self._replace(values=values, single=_NO_SINGLE, products=products(is_single=False))
 
 
 @jit(inline="always")

@@ -100,11 +100,15 @@ class Auto(Method):
 
     def start(self, setup: Setup) -> Engine:
         """Visits, by a method that is chosen on the way, or once for all."""
+        if self.averaging or not takes_whole_blocks(setup.blocks):
+            return self.start_on_corners(setup)
+        engine = WholeEngine(WholeBlocks(), setup)
+        engine.note = f"{engine.method.words}; blocks are simplices of labels"
+        return engine
+
+    def start_on_corners(self, setup: Setup) -> BlockEngine:
+        """The same for blocks of any kind: shards join the corners that their visits leave."""
         blocks = setup.blocks
-        if not self.averaging and takes_whole_blocks(blocks):
-            engine = WholeEngine(WholeBlocks(), setup)
-            engine.note = f"{engine.method.words}; blocks are simplices of labels"
-            return engine
         if _is_long(blocks) and not self.averaging and blocks.kernel is None:
             return SparingEngine(setup)
         return AutoEngine(self, setup)

@@ -21,8 +21,8 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "return int(min(self.each(lambda k: fill(pieces, *self._own_of(k)))))",
-        "return int(max(self.each(lambda k: fill(pieces, *self._own_of(k)))))",
+        "return int(min(self.each(lambda k: fill(pieces, self._own_of(k)))))",
+        "return int(max(self.each(lambda k: fill(pieces, self._own_of(k)))))",
         "blocks without an answer keep their zeros: a false certificate",
         CUT,
     ),
@@ -35,8 +35,8 @@ MUTANTS = [
     ),
     Mutant(
         CREW,
-        "                self._error = error\n",
-        "                pass\n",
+        "            self.error = error\n",
+        "            pass\n",
         "an error in a thread is lost, and with it the blocks that were not answered",
         CUT,
     ),

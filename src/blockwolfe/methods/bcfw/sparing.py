@@ -15,7 +15,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.conjugate import ascend
+from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.dual.planes import insert_found
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.cache import Cache
@@ -94,10 +94,11 @@ class SparingEngine(BlockEngine):
     def _round(self, may_go_on: Callable[[], bool]) -> None:
         gap, most = self.ledger.gap, RULES.conjugate.n_iterations if RULES.conjugate else 0
         tol = SHARE * float(gap[np.isfinite(gap)].sum())
-        n_done = ascend(self.point, self.ledger.notes.longest, most, tol, may_go_on)
-        if n_done is not None:
-            with uninterrupted():
-                self._rounds.n_sweeps += n_done
+        found = climb(self.point, self.ledger.notes.longest, most, tol, may_go_on)
+        if found is not None:
+            with uninterrupted():  # (the point moves, and the round is made: both or neither)
+                put(self.point, found)
+                self._rounds.n_sweeps += found.n_done
                 self._n_known, self._has_stored = self._n_known + self._n_new, False
 
     # -- certificates ---------------------------------------------------------------------------
@@ -126,6 +127,12 @@ class SparingEngine(BlockEngine):
     def has_visited_open(self) -> bool:
         """A certificate stores a corner of every block."""
         return True
+
+    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        """All weight is on what those calls have found: no round has more to gain."""
+        found = super().begin_at_loss(tol)
+        self._n_known += self._n_new
+        return found
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And a round at the new lambda."""
