@@ -13,8 +13,10 @@ from zoo import PROBLEMS, multiclass_data
 LAM = 0.05
 
 
-@pytest.fixture(scope="module")
-def problem():
+@pytest.fixture
+def problem(monkeypatch):
+    """Single labels, to be found as in blocks of any other kind."""
+    monkeypatch.setattr(auto, "takes_whole_blocks", lambda blocks: False)
     return PROBLEMS["multiclass-dense"]()
 
 
@@ -103,7 +105,11 @@ def test_the_default_of_fit_is_certified():
     assert svm.result_.is_certified
     assert svm.certificate_.exact
     assert svm.certificate_.gap <= 1e-2
-    assert_explained(svm.result_)
+    result = svm.result_
+    assert isinstance(result.method, bw.WholeBlocks)
+    assert result.note == f"{result.method.words}; blocks are simplices of labels"
+    assert all(row.note == result.note for row in result.trace)
+    assert dict(result.rows())["method"] == f"auto: {result.note}"
 
 
 def test_a_wrong_word_is_refused():

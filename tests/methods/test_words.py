@@ -43,7 +43,7 @@ def test_the_summary_is_short():
         rows = dict(bw.solve(problem, 0.1, method, 0.01).rows())
         assert len(rows["method"]) < 90
         assert "(" not in rows["method"]
-        assert rows["method"].startswith("auto: gap sampling, ") == (method == "auto")
+        assert rows["method"].startswith("auto: exact steps ") == (method == "auto")
 
 
 def test_rounding_residue_is_not_a_weight():

@@ -90,7 +90,7 @@ class Auto(Method):
         if self.averaging or not takes_whole_blocks(setup.blocks):
             return AutoEngine(self, setup)
         engine = WholeEngine(WholeBlocks(), setup)
-        engine.note = f"{engine.method.words}; every block is a simplex of labels"
+        engine.note = f"{engine.method.words}; blocks are simplices of labels"
         return engine
 
 
