@@ -397,7 +397,7 @@ def test_what_auto_chose_is_kept(tmp_path):
     options["checkpoint"] = trial(tmp_path / "run.npz")
     whole = bw.solve(problem, LAM, "auto", **options | {"checkpoint": None})
     with pytest.raises(CrashError):
-        bw.solve(problem, LAM, "auto", callbacks=[crash_at(5)], **options)
+        bw.solve(problem, LAM, "auto", callbacks=[crash_at(2)], **options)
     resumed = bw.solve(problem, LAM, "auto", **options)
     assert resumed.method.cache is not None
     assert resumed.method == whole.method
