@@ -13,7 +13,7 @@ from at_work import corners_of, engine_of
 from blockwolfe.base import memory
 from blockwolfe.base.ragged import offsets
 from blockwolfe.dual import conjugate
-from blockwolfe.dual.conjugate import ascend, climb, put
+from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.dual.differences import added, differences, restricted, scored
 from blockwolfe.dual.growth import live_rows
 from dense import enumerated_data
@@ -109,7 +109,9 @@ def restricted_optimum(point, with_idle=True):
 
 
 def ascended(engine, most=500, tol=0.0):
-    return ascend(engine.point, engine.ledger.notes.longest, most, tol, lambda: True)
+    found = climb(engine.point, engine.ledger.notes.longest, most, tol, lambda: True)
+    put(engine.point, found)
+    return found.n_done
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -186,9 +188,7 @@ def test_without_idle_corners_the_optimum_over_active_ones_is_reached():
 def test_what_is_left_early_changes_nothing(n_moments):
     engine = with_corners(chain())
     before, moments = engine.to_save(), iter([True] * n_moments + [False] * 100)
-    assert (
-        ascend(engine.point, engine.ledger.notes.longest, 500, 0.0, lambda: next(moments)) is None
-    )
+    assert climb(engine.point, engine.ledger.notes.longest, 500, 0.0, lambda: next(moments)) is None
     for name, value in engine.to_save().items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
@@ -204,8 +204,9 @@ def test_every_sweep_is_asked_for(name, monkeypatch):
 
     monkeypatch.setattr(conjugate, "added", counted)
     longest = engine.ledger.notes.longest
-    n_done = ascend(engine.point, longest, 100, 0.0, lambda: asked.append(True) or True)
-    assert len(n_sweeps) > n_done > 0
+    found = climb(engine.point, longest, 100, 0.0, lambda: asked.append(True) or True)
+    put(engine.point, found)
+    assert len(n_sweeps) > found.n_done > 0
     assert n_sweeps == list(range(1, len(asked) + 1))
 
 

@@ -33,7 +33,7 @@ from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.state import dual_value, within_bounds
 from blockwolfe.structures.choice import project
 
-__all__ = ["Climb", "ascend", "climb", "prepare", "put"]
+__all__ = ["Climb", "climb", "prepare", "put"]
 
 # Weights below this share of an even one are taken for that much in the metric.
 FLOOR = 0.02
@@ -230,17 +230,6 @@ class _Ascent:
         blocks, lam = self.point.blocks, self.point.lam
         ell = inner(self.weight * place.alpha, self.loss)
         return dual_value(blocks, lam * place.raw, ell, lam)
-
-
-def ascend(
-    point: DualPoint, length: np.ndarray, most: int, tol: float, may_go_on: Callable[[], bool]
-) -> int | None:
-    """`climb`, and go there: how many iterations it took, None if it was left early."""
-    found = climb(point, length, most, tol, may_go_on)
-    if found is None:
-        return None
-    put(point, found)
-    return found.n_done
 
 
 def climb(
