@@ -242,7 +242,8 @@ def test_crafted_paths(path_of_models, tmp_path, name):
 # -- checkpoints -----------------------------------------------------------------------------------
 
 LAM = 0.05
-CORNERS, MEANS = "bcfw+gap+pairwise+cache", "bcfw+averaging"
+CORNERS, MEANS, WHOLE = "bcfw+gap+pairwise+cache", "bcfw+averaging", "whole_blocks"
+CHOOSING = "auto+averaging"
 
 
 def problem_of(kind):
@@ -255,7 +256,8 @@ def checkpoints(tmp_path_factory):
     """Of every kind and method the bytes of a checkpoint after three passes."""
     made, file = {}, tmp_path_factory.mktemp("made") / "run.npz"
     for kind in ("compiled", "python"):
-        for method in (CORNERS, MEANS, "fw", "auto"):
+        own = (WHOLE,) if kind == "compiled" else ()
+        for method in (CORNERS, MEANS, "fw", "auto", CHOOSING, *own):
             bw.solve(problem_of(kind), LAM, method, 1e-9, **options(file, 3))
             made[kind, method] = file.read_bytes()
             file.unlink()
@@ -360,8 +362,13 @@ BAD_CHECKPOINTS = {
     "seconds below zero": (CORNERS, setter(("driver", "seconds"), -1.0)),
     "a trace of nothing": (CORNERS, setter(("driver", "goal", "trace"), {})),
     "a beginning that is no flag": (CORNERS, setter(("driver", "has_begun"), 1)),
-    "passes of a choice as text": ("auto", setter(("engine", "n_passes"), "3")),
-    "a choice as a number": ("auto", setter(("engine", "is_late"), 1)),
+    "passes of a choice as text": (CHOOSING, setter(("engine", "n_passes"), "3")),
+    "a choice as a number": (CHOOSING, setter(("engine", "is_late"), 1)),
+    "waiting below zero": (WHOLE, of_array("engine.waiting.left", entry(0, -1))),
+    "waiting for ever": (WHOLE, of_array("engine.waiting.left", entry(0, 10**9))),
+    "a wait of too few blocks": (WHOLE, of_array("engine.waiting.period", lambda wait: wait[1:])),
+    "mixtures of labels": (WHOLE, setter(("engine", "point.is_coded"), False)),
+    "a last visit as text": (WHOLE, setter(("engine", "last_visit"), "3")),
     "steps below zero": ("fw", setter(("engine", "n_steps"), -1)),
     "an identity in a list": ("fw", setter(("identity",), [])),
 }

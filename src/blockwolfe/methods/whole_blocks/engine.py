@@ -11,7 +11,7 @@ import numpy as np
 from blockwolfe.base.compiled import call, uninterrupted
 from blockwolfe.base.packed import Packing
 from blockwolfe.base.ragged import offsets
-from blockwolfe.base.schema import Reader
+from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.conjugate import Rounds
@@ -176,11 +176,13 @@ class WholeEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        read, shape = Reader(saved), (self.n_blocks,)
+        read, shape, longest = Reader(saved), (self.n_blocks,), self.method.longest_wait
         self.waiting = Waiting(
-            read.array("waiting.period", np.int64, shape, least=0),
-            read.array("waiting.left", np.int64, shape, least=0),
+            read.array("waiting.period", np.int64, shape, least=0, most=longest),
+            read.array("waiting.left", np.int64, shape, least=0, most=longest),
         )
+        if not self.point.is_coded:
+            raise Misfit("point.is_coded is False, but every corner of this run is a label.")
         self.passes.restore(saved)
         self.passes.last_visit = read.integer("last_visit")
         self._rounds.restore(read.given("rounds"))
