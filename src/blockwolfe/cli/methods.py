@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 __all__ = ["EXAMPLES", "check_method"]
 
 # What the shell completes; a list, so that completion and help need not load the methods.
@@ -19,5 +21,6 @@ def check_method(words: str) -> str:
     """
     from blockwolfe.methods.registry import as_method
 
+    import_module("blockwolfe.solving")  # (by which all methods are known)
     as_method(words)
     return words
