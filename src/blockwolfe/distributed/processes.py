@@ -7,7 +7,6 @@ are not zero, as the change of a round over rare features, travel as these numbe
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,22 +14,16 @@ from multiprocessing import connection
 from typing import Any
 
 import numpy as np
-from joblib.externals.loky.backend import get_context
 from joblib.externals.loky.backend.reduction import dumps, loads
-from joblib.externals.loky.backend.utils import kill_process_tree
 
 from blockwolfe.distributed.runners import Runner
 from blockwolfe.distributed.shard import Beginning, Report, Shard
 from blockwolfe.errors import InputError, OptionError, ShardLostError
-from blockwolfe.problem.processes import ONE_THREAD_EACH, no_interrupts
+from blockwolfe.problem.child import END_SECONDS, LOOK_SECONDS, Child
 from blockwolfe.problem.serving import as_sent, end_with, messages_of
 
 __all__ = ["Processes", "Sparse", "thickened", "thinned"]
 
-# How long to wait for answers before Ctrl-C is heard.
-LOOK_SECONDS = 0.1
-# How long a process that listens may take to end by itself, and one whose lifeline was cut.
-END_SECONDS, KILL_SECONDS = 2.0, 0.2
 # A number and its place take one and a half times the room of a number.
 SPARSE_SHARE = 0.5
 
@@ -120,21 +113,12 @@ def serve(there: connection.Connection, lifeline: connection.Connection) -> None
 # -- outside ---------------------------------------------------------------------------------------
 
 
-class _Member:
+class _Member(Child):
     """The process of one shard, as seen from outside."""
 
     def __init__(self, number: int) -> None:
-        loky = get_context("loky")
+        super().__init__(serve)
         self.number, self.n_owed = number, 0  # answers that are still to come
-        self.connection, theirs = loky.Pipe()
-        watched, self._lifeline = loky.Pipe(duplex=False)
-        self.process = loky.Process(
-            target=serve, args=(theirs, watched), daemon=True, env=ONE_THREAD_EACH
-        )
-        with no_interrupts():
-            self.process.start()
-        theirs.close()
-        watched.close()
 
     def send(self, message: Any) -> None:
         try:
@@ -154,22 +138,14 @@ class _Member:
 
     def lost(self) -> ShardLostError:
         """What became of a process that is gone."""
-        self.process.join(END_SECONDS)
-        code = self.process.exitcode
-        known = {-int(number): number.name for number in signal.Signals}
-        fate = f"was killed by {known[code]}" if code in known else f"exited with {code}"
         return ShardLostError(
-            f"the process of shard {self.number} {fate}, and its part of the dual point with it. "
-            "Give a checkpoint to go on from, or fewer shards where memory was short."
+            f"the process of shard {self.number} {self.fate}, and its part of the dual point with "
+            "it. Give a checkpoint to go on from, or fewer shards where memory was short."
         )
 
     def end(self, seconds: float) -> None:
         """Make sure that it has ended, with all that it has started itself."""
-        self.process.join(seconds if not self.n_owed else 0.0)
-        self._lifeline.close()
-        self.process.join(KILL_SECONDS)
-        if self.process.exitcode is None:
-            kill_process_tree(self.process)
+        self.end_within(seconds if not self.n_owed else 0.0)
 
 
 class Processes(Runner):

@@ -7,48 +7,33 @@ longer than `LOOK_SECONDS` without a look at the clock, and workers get small pi
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import signal
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
 import numpy as np
-from joblib.externals.loky.backend import get_context
 from joblib.externals.loky.backend.reduction import dumps, loads
-from joblib.externals.loky.backend.utils import kill_process_tree
 
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.memory import check_memory
 from blockwolfe.errors import InputError, WorkerWarning
+from blockwolfe.problem.child import END_SECONDS, LOOK_SECONDS, Child
 from blockwolfe.problem.serving import Reply, Request, serve
 
-__all__ = ["ONE_THREAD_EACH", "Processes", "no_interrupts"]
+__all__ = ["Processes"]
 
-# How long to wait for workers before a look at the clock.
-LOOK_SECONDS = 0.1
 # Aim of one piece of work: long enough to pay for handing it out, short enough to wait for.
 PIECE_SECONDS = 0.2
 # Pieces that each worker is still to get of what is left, to even out unequal blocks.
 PIECES = 2
 # After Ctrl-C: how long a last pass may go on without an answer.
 PATIENCE_SECONDS = 1.5
-# How long a worker that listens may take to end by itself.
-END_SECONDS = 2.0
-# And one whose lifeline was cut, before it is killed with its children, one by one.
-KILL_SECONDS = 0.2
 # Examples that a warning names.
 NAMED = 5
-
-ONE_THREAD_EACH = {
-    name: os.environ.get(name, "1")
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-}
 
 
 class _Work:
@@ -70,20 +55,11 @@ class _Work:
         return [self.todo.popleft() for _ in range(min(n_blocks, len(self.todo)))]
 
 
-class _Worker:
+class _Worker(Child):
     """One process, as seen by the one that asks."""
 
     def __init__(self) -> None:
-        loky = get_context("loky")
-        self.connection, theirs = loky.Pipe()
-        watched, self._lifeline = loky.Pipe(duplex=False)
-        self.process = loky.Process(
-            target=serve, args=(theirs, watched), daemon=True, env=ONE_THREAD_EACH
-        )
-        with no_interrupts():
-            self.process.start()
-        theirs.close()
-        watched.close()
+        super().__init__(serve)
         self.is_loaded = self.is_listening = False
         self.piece: list[int] = []
         self.number = self.w_number = 0  # of the work and the w that it has last heard of
@@ -103,40 +79,13 @@ class _Worker:
         self.is_listening = True
         return reply
 
-    @property
-    def fate(self) -> str:
-        """What became of a worker that is gone."""
-        self.process.join(END_SECONDS)
-        code = self.process.exitcode
-        if code is None:
-            return "closed its connection"
-        is_signal = code < 0 and -code in set(signal.Signals)
-        return f"was killed by {signal.Signals(-code).name}" if is_signal else f"exited with {code}"
-
     def hang_up(self) -> None:
         """One that listens then ends by itself."""
         self.connection.close()
 
     def end(self, seconds: float = 0.0) -> None:
         """Make sure that it has ended, with all that it has started itself."""
-        self.process.join(seconds if self.is_listening else 0.0)
-        self._lifeline.close()
-        self.process.join(KILL_SECONDS)
-        if self.process.exitcode is None:
-            kill_process_tree(self.process)
-
-
-@contextlib.contextmanager
-def no_interrupts() -> Iterator[None]:
-    """A process that is started here never sees Ctrl-C, which is for the one that asks."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self.end_within(seconds if self.is_listening else 0.0)
 
 
 def _pickled(oracle: Any) -> Any:
