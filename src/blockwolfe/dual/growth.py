@@ -39,7 +39,7 @@ FEW_ENTRIES = 1 << 12
 
 def _is_tight(length: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """Blocks to be given room while others get it: making room moves all of them."""
-    return 4 * length > 3 * capacity
+    return 2 * length > capacity
 
 
 # -- parts ------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ Gap sampling throughout, but every third visit takes the blocks in turn: where f
 few weights, each step changes the gaps of all, and stale estimates would keep the visits to some.
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
-cache unless the task's oracle is as cheap as looking at stored corners. With the cache come rounds
-of conjugate gradients over all stored corners; none with an average, nor with a kernel. Where the
-oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
+cache unless the task's oracle is as cheap as looking at stored corners. With the cache, and
+once passes have become slow, come rounds of conjugate gradients over all stored corners; none with
+an average, nor with a kernel. Where the oracle is slow, and rounds are possible, all of this gives
+way to `bcfw.sparing`.
 
 Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
 as a whole, by `WholeBlocks`; not with an average.
@@ -42,9 +43,9 @@ from blockwolfe.running.engine import Engine
 __all__ = ["Auto"]
 
 SAMPLING = GapSampling(visit_every=3)
-CACHE = Cache(F=0.5)
+CACHE = Cache()
 FULL_PASS_EVERY = BCFW(sampling=SAMPLING).full_pass_every
-ROUNDS = Conjugate()
+ROUNDS = Conjugate(patience=2.0)
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.

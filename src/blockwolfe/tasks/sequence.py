@@ -79,7 +79,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     block_oracles = sequence_functions.ORACLES
     oracles = OfferedOracles()
     has_positions = True  # False: an output is one label, not a sequence of them
-    _prepared: tuple[Any, Any] = (None, None)
+    _prepared: tuple[Any, Any, Any] = (None, None, None)
     n_labels: Any
     labels: Any
     task_loss: Any
@@ -118,12 +118,12 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Learn labels, vocabulary and cost matrix; trains nothing."""
         self._check_options()
         self.loss_ = self._checked_loss()
-        flat, _ = self._flat_labels(Y)
-        self.classes_ = find_classes(flat, self.n_labels, self.labels)
+        flat = self._flat_labels(Y)
+        self.classes_ = find_classes(flat[0], self.n_labels, self.labels)
         self._learn_inputs(X)
-        tokens, self.n_features_in_, allowed = prepared = self._tokens(X)
-        self._prepared = (X, prepared)  # `compiled` takes it, so that X is not read twice
-        codes = self._codes(Y, tokens, allowed)
+        tokens, self.n_features_in_, allowed = read = self._tokens(X)
+        codes = self._codes(*flat, tokens, allowed)
+        self._prepared = (X, Y, (*read, codes))  # `compiled` takes it, so that none is read twice
         self.layout_ = Layout.of(self.n_features_in_, len(self.classes_), **self._groups())
         if not self.n_features:
             raise OptionError("the model has no weights: every group is off or has no feature.")
@@ -131,9 +131,10 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         self.cost_ = self.loss_.compact_cost(self.classes_, codes)
         return self
 
-    def _codes(self, Y: Any, tokens: Tokens, allowed: np.ndarray) -> np.ndarray:
+    def _codes(
+        self, flat: np.ndarray, offset: np.ndarray, tokens: Tokens, allowed: np.ndarray
+    ) -> np.ndarray:
         """True labels as numbers, after checking them against X and the masks."""
-        flat, offset = self._flat_labels(Y)
         if not np.array_equal(offset, tokens.offset):
             _raise_unequal(np.diff(tokens.offset), np.diff(offset))
         codes = encode(flat, self.classes_, offset if self.has_positions else None)
@@ -152,7 +153,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
 
     def __getstate__(self) -> Any:
         """Without what `fit` has read for `compiled`."""
-        return super().__getstate__() | {"_prepared": (None, None)}
+        return super().__getstate__() | {"_prepared": (None, None, None)}
 
     def relearn(self, learned: dict[str, Any]) -> None:
         """As in the base class, and what follows."""
@@ -210,22 +211,27 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             column_norm=column_norms(data.tokens, data.layout),
         )
 
-    def _take_prepared(self, X: Any) -> tuple[Tokens, int, np.ndarray]:
-        known, prepared = self._prepared
-        self._prepared = (None, None)
-        return prepared if prepared is not None and known is X else self._tokens(X)
+    def _take_prepared(self, X: Any, Y: Any) -> tuple[Tokens, int, np.ndarray, np.ndarray]:
+        """Positions, number of features, masks and true labels, as `fit` has read them or anew."""
+        *known, prepared = self._prepared
+        self._prepared = (None, None, None)
+        if prepared is not None and known[0] is X and known[1] is Y:
+            return prepared
+        tokens, n_features, allowed = self._tokens(X)
+        return tokens, n_features, allowed, self._codes(*self._flat_labels(Y), tokens, allowed)
 
     def _data(self, X: Any, Y: Any = None) -> SequenceData:
         # What `fit` has read is for training alone: X may be changed in place before it is asked
         # about.
-        tokens, n_features, allowed = self._tokens(X) if Y is None else self._take_prepared(X)
+        if Y is None:
+            tokens, n_features, allowed = self._tokens(X)
+            codes = np.zeros(tokens.offset[-1], dtype=np.int32)
+        else:
+            tokens, n_features, allowed, codes = self._take_prepared(X, Y)
         self._check_n_features(n_features)
         length = np.diff(tokens.offset)
-        if Y is None:
-            codes = np.zeros(tokens.offset[-1], dtype=np.int32)
-            gram, gram_start = np.zeros(0), np.full(len(length), -1, dtype=np.int64)
-        else:
-            codes = self._codes(Y, tokens, allowed)
+        gram, gram_start = np.zeros(0), np.full(len(length), -1, dtype=np.int64)
+        if Y is not None:
             gram, gram_start = gram_matrices(tokens, self.layout_)
         return SequenceData(
             tokens=placed(tokens, self.layout_.n_labels),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.checks import check_integer
+from blockwolfe.base.checks import check_integer, check_share
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.dual.conjugate import climb, put
@@ -45,6 +45,9 @@ class Conjugate:
     ----------
     every : least passes from one round to the next; more where rounds cost much, or gain little.
     n_iterations : most iterations of a round.
+    patience : the first round comes when passes, from one certificate to the next, have taken the
+        work of this many rounds to halve the gap. While they are faster, as to loose gaps, rounds
+        cost more than they save.
 
     >>> Conjugate(every=1, n_iterations=200).every
     1
@@ -52,8 +55,10 @@ class Conjugate:
 
     every: int = 10
     n_iterations: int = 40
+    patience: float = 0.0
 
     def __post_init__(self) -> None:
+        check_share("patience", self.patience, highest=float("inf"))
         check_integer("every", self.every, 1)
         check_integer("n_iterations", self.n_iterations, 1)
 
@@ -78,7 +83,8 @@ def is_capped(cache: Cache | None) -> bool:
 class Rounds:
     """The rounds of a run: how many sweeps over stored corners they took, and when the last was.
 
-    Before a round comes about as much work in passes as it may take. Where it gains less dual for
+    They begin when passes have become slow (`patience`). Before a round comes about as much
+    work in passes as it may take. Where it gains less dual for
     its work than they did, the next one waits twice as long; where it gains more, half as long.
     Work is counted, not timed, so that the same seed gives the same run. A round is made as a whole
     or not at all: nothing of one has to be saved.
@@ -88,16 +94,32 @@ class Rounds:
         self.n_sweeps = 0
         self._wait = 1.0  # how much work passes make before a round, relative to it
         self._after = (float("nan"), 0, 0)  # dual, visits and oracle calls after the last one
+        self._has_begun = False
+        self._certified = (float("nan"), 0, 0)  # total gap, visits and oracle calls, until then
         self._cost = Cost.of(blocks)
 
     def is_due(self, settings: Conjugate | None, point: DualPoint, ledger: Ledger) -> bool:
-        """Whether enough visits were made since the last one."""
+        """Whether passes gain little, and enough visits were made since the last one."""
         made = self._made_since(ledger)
         if settings is None or made[0] < settings.every * self._cost.n_blocks:
             return False
         n_stored = point.n_stored()
         a_round = self._cost.of_sweeps(settings.n_iterations, n_stored)
-        return self._cost.of_passes(*made, n_stored) >= self._wait * a_round
+        if not self._has_begun:
+            self._has_begun = self._halving(ledger, n_stored) >= settings.patience * a_round
+        return self._has_begun and self._cost.of_passes(*made, n_stored) >= self._wait * a_round
+
+    def _halving(self, ledger: Ledger, n_stored: float) -> float:
+        """Work in which passes halve the gap, by the last two certificates; 0 where not known."""
+        gap, visits, calls = self._certified
+        if ledger.total_gap == gap or np.isnan(ledger.total_gap):
+            return 0.0
+        self._certified = (ledger.total_gap, ledger.visits, ledger.oracle_calls)
+        if not (np.isfinite(gap) and gap > 0.0 and ledger.total_gap > 0.0):
+            return 0.0
+        made = self._cost.of_passes(ledger.visits - visits, ledger.oracle_calls - calls, n_stored)
+        n_halvings = float(np.log2(gap / ledger.total_gap))
+        return made / n_halvings if n_halvings > 0.0 else float("inf")
 
     def _made_since(self, ledger: Ledger) -> tuple[int, int]:
         """Visits and oracle calls since the last round."""
@@ -142,11 +164,11 @@ class Rounds:
 
     def to_save(self) -> list[float]:
         """Plain numbers for a checkpoint."""
-        return [self.n_sweeps, self._wait, *self._after]
+        return [self.n_sweeps, self._wait, *self._after, self._has_begun, *self._certified]
 
     def restore(self, saved: Any) -> None:
         """Go on as before `to_save`."""
-        names = ("sweeps", "wait", "dual", "visits", "calls")
+        names = ("sweeps", "wait", "dual", "visits", "calls", "begun", "gap", "seen", "called")
         if not isinstance(saved, list) or len(saved) != len(names):
             raise Misfit(f"rounds is no list of {len(names)} numbers.")
         read = Reader(dict(zip(names, saved, strict=True)), "rounds")
@@ -155,3 +177,6 @@ class Rounds:
         # (a dual that overflows is no number, and ends the run)
         dual = read.number("dual", or_nan=True)
         self._after = (dual, read.integer("visits"), read.integer("calls"))
+        self._has_begun = read.flag("begun")
+        gap = read.number("gap", or_nan=True)
+        self._certified = (gap, read.integer("seen"), read.integer("called"))
