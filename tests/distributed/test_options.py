@@ -89,6 +89,24 @@ def test_calls_are_counted_and_kept_to():
     assert counts.oracle_calls > 0
 
 
+@pytest.mark.parametrize("rounds", [1, 4, 7])
+@pytest.mark.parametrize("inner", ["auto", "bcfw+pairwise", bw.BCFW(batch_size=5)])
+def test_a_pass_of_many_rounds_visits_each_block_once(inner, rounds):
+    """Whatever the method inside makes of a pass that goes on in the next round."""
+    for name in ("multiclass-python", "chain-dense"):
+        engine = engine_of(problem_of(name), bw.Sharded(2, "serial", inner, rounds=rounds))
+        for n_passes in (1, 2, 3):
+            engine.advance(engine.n_blocks, lambda: True)
+            assert engine.counts.visits == n_passes * engine.n_blocks
+
+
+def test_rounds_without_visits_are_no_passes():
+    problem = bw.Problem(bw.tasks.Multiclass(), np.eye(4), np.arange(4) % 2)
+    engine = engine_of(problem, bw.Sharded(2, "serial", rounds=8))
+    engine.advance(4, lambda: True)
+    assert [shard.engine._n_passes for shard in engine.runner._shards] == [1, 1]
+
+
 def test_sigma_follows_what_shards_have_in_common():
     """Twice the same examples: both shards pull in one direction, and sigma stays near two."""
     X, Y = multiclass_data()

@@ -131,7 +131,8 @@ class Shard:
         point.place(raw)
         point.rest, dual = raw - self._v / point.lam, point.dual()
         try:
-            engine.advance(max_visits, _always)
+            if n_visits:  # (without any it would begin a pass, and end it)
+                engine.advance(max_visits, _always)
             gain = point.dual() - dual
         finally:
             point.lam, point.rest, engine.stride = lam, None, None
