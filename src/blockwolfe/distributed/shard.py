@@ -71,6 +71,7 @@ class Notes:
     n_active: float
     is_caught: bool
     calls_to_refresh: int
+    sweep_share: float  # what a sweep over its corners counts for, as a share of a pass over them
     words: str  # the method that it uses now, and why
 
 
@@ -162,6 +163,7 @@ class Shard:
             engine.point.n_active(),
             engine.is_caught,
             engine.calls_to_refresh,
+            engine.sweep_share,
             engine.note or engine.method.words,
         )
 
