@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.rounds import rounds_by_work
@@ -129,9 +130,10 @@ class ShardedEngine(Engine):
         """The joint step of a round."""
         changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
         c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
-        self.runner.ask("settle", each=[(float(share),) for share in c])
-        self._raw = moved(self._raw, self.lam, changes, c)
-        self._ell += float(c @ ells)
+        raw, shares = moved(self._raw, self.lam, changes, c), [(float(share),) for share in c]
+        with uninterrupted():  # (all shards have gone that far, and w with them, or none)
+            self.runner.ask("settle", each=shares)
+            self._raw, self._ell = raw, self._ell + float(c @ ells)
         self._notes = [report.notes for report in reports]
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)

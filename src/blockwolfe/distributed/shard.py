@@ -171,6 +171,7 @@ class Shard:
 
     def sums(self) -> Sums:
         """Its part of v and ell, free of the rounding of many steps."""
+        self.settle(0.0)  # (of a round that was interrupted)
         point = self.engine.point
         self._store = store = self.engine.tidied()
         average = rebuild_v(self.blocks, store)
@@ -213,6 +214,7 @@ class Shard:
 
     def to_save(self) -> dict[str, Any]:
         """Everything that its part of a checkpoint must hold."""
+        self.settle(0.0)  # (of a round that was interrupted)
         return self.engine.to_save() | {"v": self._v}
 
     def restore(self, saved: dict[str, Any]) -> Notes:
