@@ -79,6 +79,34 @@ def test_a_run_begins_at_a_state():
     assert result.certificate.dual >= known.certificate.dual - 1e-12
 
 
+@pytest.mark.parametrize("n_shards", [2, 3, 12])
+def test_a_run_begins_at_an_average(n_shards):
+    """Some blocks are mixtures, and others, alone in their shard, where all runs begin."""
+    problem = problem_of("chain-dense")
+    n = len(problem)
+    start = bw.solve(problem, LAM, "bcfw+averaging", max_oracle_calls=n + 5, random_state=0).state
+    is_moved = start.ell > 0.0
+    assert start.active is None
+    assert is_moved.any()
+    assert not is_moved.all()
+    method = bw.Sharded(n_shards, "serial", "bcfw+pairwise")
+    result = bw.solve(problem, LAM, method, max_passes=2, start=start, random_state=0)
+    again = bw.certify(problem, result.state, LAM)
+    assert again.dual == pytest.approx(result.certificate.dual, abs=1e-12)
+    assert again.dual > bw.certify(problem, start, LAM).dual
+    further = bw.solve(problem, LAM, max_passes=2, start=result.last_state, random_state=0)
+    assert further.certificate.dual >= again.dual - 1e-12
+
+
+def test_sweeps_beside_calls_in_python_are_no_passes():
+    problem = problem_of("multiclass-python")
+    given = {"tol": 0.0, "max_passes": 3, "random_state": 0}
+    for n_shards in (2, 3):
+        counts = bw.solve(problem, LAM, bw.Sharded(n_shards, "serial"), **given).counts
+        assert counts.sweeps > 15
+        assert counts.visits == 3 * len(problem)
+
+
 def test_calls_are_counted_and_kept_to():
     problem = problem_of("chain-dense")
     method = bw.Sharded(3, "serial", "bcfw")
@@ -87,6 +115,24 @@ def test_calls_are_counted_and_kept_to():
     assert counts.n_blocks == len(problem)
     assert counts.oracle_calls + counts.certificate_calls <= 61
     assert counts.oracle_calls > 0
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 7])
+@pytest.mark.parametrize("inner", ["auto", "bcfw+pairwise", bw.BCFW(batch_size=5)])
+def test_a_pass_of_many_rounds_visits_each_block_once(inner, rounds):
+    """Whatever the method inside makes of a pass that goes on in the next round."""
+    for name in ("multiclass-python", "chain-dense"):
+        engine = engine_of(problem_of(name), bw.Sharded(2, "serial", inner, rounds=rounds))
+        for n_passes in (1, 2, 3):
+            engine.advance(engine.n_blocks, lambda: True)
+            assert engine.counts.visits == n_passes * engine.n_blocks
+
+
+def test_rounds_without_visits_are_no_passes():
+    problem = bw.Problem(bw.tasks.Multiclass(), np.eye(4), np.arange(4) % 2)
+    engine = engine_of(problem, bw.Sharded(2, "serial", rounds=8))
+    engine.advance(4, lambda: True)
+    assert [shard.engine._n_passes for shard in engine.runner._shards] == [1, 1]
 
 
 def test_sigma_follows_what_shards_have_in_common():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.distributed.processes import thickened, thinned
+from blockwolfe.distributed.processes import _Member, thickened, thinned
 from blockwolfe.errors import ShardLostError
 from sharding import LAM, engine_of, numbers, problem_of
 
@@ -42,6 +42,33 @@ def test_a_lost_process_is_named_and_nothing_is_left():
     for member in members:
         member.process.join(5.0)
         assert member.process.exitcode is not None
+
+
+class Halting:
+    """A connection on which Ctrl-C comes in the middle of a message."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send_bytes(self, message):
+        self.sent.append(message[:1])
+        signal.raise_signal(signal.SIGINT)
+        self.sent.append(message[1:])
+
+    def recv_bytes(self):
+        signal.raise_signal(signal.SIGINT)
+        return b""
+
+
+def test_ctrl_c_does_not_cut_a_message_in_two():
+    member = object.__new__(_Member)
+    member.connection, member.number, member.n_owed = Halting(), 0, 0
+    with pytest.raises(KeyboardInterrupt):
+        member.send(b"message")
+    assert (member.connection.sent, member.n_owed) == ([b"m", b"essage"], 1)
+    with pytest.raises(KeyboardInterrupt):
+        member.receive()
+    assert member.n_owed == 0
 
 
 class Failing:

@@ -1,12 +1,13 @@
 """Shards: one is the unsharded run, several find the same optimum, and runners do not matter."""
 
 import functools
+import signal
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
-from sharding import LAM, TOL, numbers, problem_of
+from sharding import LAM, TOL, engine_of, numbers, problem_of
 from zoo import bounded, enumerated_optimum
 
 
@@ -92,3 +93,39 @@ def test_the_dual_never_decreases(make, sigma):
     dual = np.array([row.dual for row in found.trace])
     assert np.isfinite(dual).all()
     assert (np.diff(dual) >= -1e-12).all()
+
+
+def check_joined(engine):
+    """All shards are where w and ell say that they are."""
+    v = sum(sums.v for sums in engine.runner.ask("sums"))
+    assert engine._raw == pytest.approx(v / LAM, abs=1e-12)
+
+
+def test_ctrl_c_leaves_all_shards_and_w_at_one_point(monkeypatch):
+    engine = engine_of(problem_of("chain-dense"), bw.Sharded(3, "serial", "bcfw+pairwise"))
+    ask = engine.runner.ask
+
+    def interrupted(message, *args, **options):
+        answers = ask(message, *args, **options)
+        if message == "settle":
+            signal.raise_signal(signal.SIGINT)
+        return answers
+
+    monkeypatch.setattr(engine.runner, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.advance(engine.n_blocks, lambda: True)
+    monkeypatch.undo()
+    assert engine._raw.any()
+    check_joined(engine)
+
+
+@pytest.mark.parametrize("message", ["sums", "to_save"])
+def test_a_round_that_was_never_joined_is_taken_back(message):
+    engine = engine_of(problem_of("chain-dense"), bw.Sharded(3, "serial", "bcfw+pairwise"))
+    engine.advance(engine.n_blocks, lambda: True)
+    before = [shard.engine.point.store() for shard in engine.runner._shards]
+    engine.runner.ask("go", engine._raw, 2.0, 4, 4)
+    engine.runner.ask(message)
+    for shard, store in zip(engine.runner._shards, before, strict=True):
+        assert shard.engine.point.store().ell == pytest.approx(store.ell, abs=1e-12)
+    check_joined(engine)

@@ -155,6 +155,16 @@ def test_features_of_length_zero():
     assert result.certificate.primal == pytest.approx(best.certificate.primal, abs=1e-8)
 
 
+@pytest.mark.parametrize(("scale", "lam"), [(1.0, 1e17), (1e-9, LAM), (1.0, 1e307)])
+def test_curvature_below_rounding(scale, lam):
+    """The dual is linear as far as numbers tell: all weight goes to the outputs of highest loss."""
+    X, Y = multiclass_data()
+    problem = bw.Problem(bw.tasks.Multiclass(bias=False), scale * X, Y)
+    result = bw.solve(problem, lam, "whole_blocks", tol=1e-9, max_passes=3, random_state=0)
+    assert result.is_certified
+    assert result.certificate.dual == pytest.approx(1.0)
+
+
 def test_many_labels_stay_few():
     """No visit gives weight to more labels than it may, though all tie at w = 0."""
     rng = np.random.default_rng(0)

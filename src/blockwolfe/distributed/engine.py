@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import Runner
 from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
 from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
+from blockwolfe.dual.growth import corners_of
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.diagnostics import non_uniformity
@@ -62,15 +64,19 @@ class ShardedEngine(Engine):
         self._gap_numbers: dict[str, float] = {}
         self.runner = run(self._beginnings(setup, setup.problem))
         self._notes: list[Notes] = self._checked_notes()
+        # (`counts` adds up the sweeps of all shards, each over its own corners)
+        self.sweep_share = self._notes[0].sweep_share / len(self.members)
 
     def _beginnings(self, setup: Setup, problem: Problem) -> list[Beginning]:
         seeds = setup.rng.integers(2**63, size=len(self.members))
-        blocks, begun = setup.blocks, []
+        blocks, begun, whole = setup.blocks, [], setup.state
+        if whole.active is None:  # (of the same kind in every shard, or they could not be joined)
+            whole = replace(whole, active=corners_of(blocks, whole))
         for some, seed in zip(self.members, seeds, strict=True):
             X, Y = taken(problem.X, some), taken(problem.Y, some)
             box = (blocks.lower, blocks.upper)
             examples = Examples(problem.task, X, Y, blocks.weight[some], *box)
-            state = split_state(setup.state, some)
+            state = split_state(whole, some)
             begun.append(Beginning(examples, self.method.inner, state, setup.lam, int(seed)))
         return begun
 
@@ -124,9 +130,10 @@ class ShardedEngine(Engine):
         """The joint step of a round."""
         changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
         c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
-        self.runner.ask("settle", each=[(float(share),) for share in c])
-        self._raw = moved(self._raw, self.lam, changes, c)
-        self._ell += float(c @ ells)
+        raw, shares = moved(self._raw, self.lam, changes, c), [(float(share),) for share in c]
+        with uninterrupted():  # (all shards have gone that far, and w with them, or none)
+            self.runner.ask("settle", each=shares)
+            self._raw, self._ell = raw, self._ell + float(c @ ells)
         self._notes = [report.notes for report in reports]
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from joblib.externals.loky.backend.reduction import dumps, loads
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.distributed.runners import Runner
 from blockwolfe.distributed.shard import Beginning, Report, Shard
 from blockwolfe.errors import InputError, OptionError, ShardLostError
@@ -120,19 +121,24 @@ class _Member(Child):
         super().__init__(serve)
         self.number, self.n_owed = number, 0  # answers that are still to come
 
+    # (Ctrl-C waits for the end of a message: after half of one neither side would understand the
+    # other any more)
+
     def send(self, message: Any) -> None:
         try:
-            self.connection.send_bytes(message)
+            with uninterrupted():
+                self.connection.send_bytes(message)
+                self.n_owed += 1
         except OSError as error:
             raise self.lost() from error
-        self.n_owed += 1
 
     def receive(self) -> _Answer:
         try:
-            message = self.connection.recv_bytes()
+            with uninterrupted():
+                message = self.connection.recv_bytes()
+                self.n_owed -= 1
         except (EOFError, OSError) as error:
             raise self.lost() from error
-        self.n_owed -= 1
         answer: _Answer = loads(message)
         return answer
 

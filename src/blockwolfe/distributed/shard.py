@@ -71,6 +71,7 @@ class Notes:
     n_active: float
     is_caught: bool
     calls_to_refresh: int
+    sweep_share: float  # what a sweep over its corners counts for, as a share of a pass over them
     words: str  # the method that it uses now, and why
 
 
@@ -131,7 +132,8 @@ class Shard:
         point.place(raw)
         point.rest, dual = raw - self._v / point.lam, point.dual()
         try:
-            engine.advance(max_visits, _always)
+            if n_visits:  # (without any it would begin a pass, and end it)
+                engine.advance(max_visits, _always)
             gain = point.dual() - dual
         finally:
             point.lam, point.rest, engine.stride = lam, None, None
@@ -161,6 +163,7 @@ class Shard:
             engine.point.n_active(),
             engine.is_caught,
             engine.calls_to_refresh,
+            engine.sweep_share,
             engine.note or engine.method.words,
         )
 
@@ -168,6 +171,7 @@ class Shard:
 
     def sums(self) -> Sums:
         """Its part of v and ell, free of the rounding of many steps."""
+        self.settle(0.0)  # (of a round that was interrupted)
         point = self.engine.point
         self._store = store = self.engine.tidied()
         average = rebuild_v(self.blocks, store)
@@ -210,6 +214,7 @@ class Shard:
 
     def to_save(self) -> dict[str, Any]:
         """Everything that its part of a checkpoint must hold."""
+        self.settle(0.0)  # (of a round that was interrupted)
         return self.engine.to_save() | {"v": self._v}
 
     def restore(self, saved: dict[str, Any]) -> Notes:

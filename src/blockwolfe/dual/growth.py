@@ -19,6 +19,7 @@ from blockwolfe.running.engine import CapTooSmallError
 __all__ = [
     "Means",
     "active_set",
+    "corners_of",
     "entry_bytes",
     "is_coded",
     "live_rows",
@@ -125,7 +126,7 @@ def no_stock(n_blocks: int) -> Stock:
 
 def make_stock(blocks: Blocks, state: State) -> Stock:
     """The corners of a state; one that knows only its means is taken as a corner per block."""
-    active = state.active if state.active is not None else _as_corners(blocks, state)
+    active = state.active if state.active is not None else corners_of(blocks, state)
     count = np.diff(active.start)
     n_rows = len(active.weight)
     code, value = active.code.copy(), active.value.copy()
@@ -147,7 +148,7 @@ def make_stock(blocks: Blocks, state: State) -> Stock:
     )
 
 
-def _as_corners(blocks: Blocks, state: State) -> ActiveSet:
+def corners_of(blocks: Blocks, state: State) -> ActiveSet:
     """True outputs where all weight is on them, else a corner of parts and their means."""
     n_blocks, truth = len(blocks), blocks.true_codes
     start, ones = np.arange(n_blocks + 1), np.ones(n_blocks)
@@ -161,7 +162,7 @@ def _as_corners(blocks: Blocks, state: State) -> ActiveSet:
 
 def is_coded(blocks: Blocks, state: State) -> bool:
     """Whether the corners of a state can be kept as codes of outputs: mixtures cannot."""
-    active = state.active if state.active is not None else _as_corners(blocks, state)
+    active = state.active if state.active is not None else corners_of(blocks, state)
     return bool(active.is_coded)
 
 

@@ -130,13 +130,18 @@ class BlockEngine(DualEngine):
         if not self._is_open:
             with uninterrupted():
                 self._begin_pass(max_visits)
-        end = len(self._draws.block)
-        until = end if self.stride is None else min(end, self._done + self.stride)
+        until = self._until
         while self._done < until and may_go_on():
             self._next_chunk(until)
         self._is_open = self._done < len(self._draws.block)
         if self._has_planes and not self._is_open:
             self._planes.end(self._source == FROM_STOCK, self.dual(), self.counts, self.point)
+
+    @property
+    def _until(self) -> int:
+        """The visit of the pass at work before which it is left, by `stride`, or its end."""
+        end = len(self._draws.block)
+        return end if self.stride is None else min(end, self._done + self.stride)
 
     def _begin_pass(self, max_visits: int) -> None:
         ledger, method = self.ledger, self.method
@@ -182,7 +187,7 @@ class BlockEngine(DualEngine):
 
     def _next_chunk(self, end: int) -> None:
         if self._source == FROM_ORACLE and (self.method.batch_size or 1) > 1:
-            self._next_batch(self.method.batch_size or 1)
+            self._next_batch(min(self.method.batch_size or 1, end - self._done))
             return
         began, begin = time.perf_counter(), self._done
         until = min(begin + self._chunk, end)

@@ -57,12 +57,13 @@ class SparingEngine(BlockEngine):
         if not self._is_open:
             with uninterrupted():
                 self._begin_pass(max_visits)
-        while self._has_work and may_go_on():
+        until = self._until
+        while (self._done < until or self._is_due) and may_go_on():
             if self._is_due:
                 self._round(may_go_on)
             else:
-                self._ask()
-        self._is_open = self._has_work
+                self._ask(until)
+        self._is_open = self._done < len(self._draws.block) or self._is_due
 
     def _begin_pass(self, max_visits: int) -> None:
         """No stored corner stands in for a call: after a round none has much left to gain."""
@@ -79,14 +80,10 @@ class SparingEngine(BlockEngine):
         is_last = self._n_new > 0 and self._done == len(self._draws.block)
         return self._has_stored or is_last or self._n_new >= self._every
 
-    @property
-    def _has_work(self) -> bool:
-        return self._done < len(self._draws.block) or self._is_due
-
-    def _ask(self) -> None:
+    def _ask(self, until: int) -> None:
         """One call, since it may take long; with workers, all up to the next round together."""
         if self.workers.n_jobs > 1:
-            self._next_batch(self._every - self._n_new)
+            self._next_batch(min(self._every - self._n_new, until - self._done))
             return
         while not self._visit_until(self._done + 1):
             self._make_room()

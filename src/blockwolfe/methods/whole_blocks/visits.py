@@ -117,8 +117,8 @@ def _maximize_block(
         k = stock.code[stock.begin[row]]
         own.alpha[k] = -1.0  # (has a row)
         top = max(top, height[k] + curvature * stock.weight[row])
-    # (without curvature the dual is linear, and the highest are all there is)
-    above = top - curvature if curvature > 0.0 else np.nextafter(top, -np.inf)
+    # (the highest at least: without curvature, or with less than rounding, the dual is linear)
+    above = min(top - curvature, np.nextafter(top, -np.inf))
     n = _find_candidates(height, above, most, own)
     for c in range(n):
         own.value[c] -= top
