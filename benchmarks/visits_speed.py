@@ -1,7 +1,9 @@
 """What visits of the stochastic subgradient method cost beyond the bare oracle, in the same order.
 
-    python benchmarks/visits_speed.py            OCR-small and CoNLL-2000 where the data is found
-                                                 (BLOCKWOLFE_DATA or ../shared/data), else generated
+    python benchmarks/visits_speed.py --data FOLDER     OCR-small and CoNLL-2000 of that folder;
+                                                        without it, where data is found
+                                                        (BLOCKWOLFE_DATA or ../shared/data), or
+                                                        generated
 
 The oracle is scores and Viterbi, nothing else, at the weights of a run. Passes take turns in one
 process, and in who begins: one of each run, both in one order of blocks, and the bare oracle in the
@@ -14,6 +16,7 @@ median of the differences.
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 from common import machine, options, publish, table, timed
@@ -73,6 +76,7 @@ def measure(problem: bw.Problem, sampling: bw.Sampling, given) -> list[float]:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--small", action="store_true", help="generated chains, a few seconds")
+    parser.add_argument("--data", type=Path, help="folder of OCR and CoNLL-2000")
     parser.add_argument("--problems", nargs="*", help="names of problems; all without")
     parser.add_argument("--lam", type=float, default=0.01)
     parser.add_argument(
@@ -82,7 +86,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = [
         [name, order, *measure(problem, sampling, given)]
-        for name, problem in problems(given.small).items()
+        for name, problem in problems(given.small, given.data).items()
         if not given.problems or name in given.problems
         for order, sampling in ORDERS.items()
     ]

@@ -42,7 +42,7 @@ class Log(NamedTuple):
     block: np.ndarray
     coefficient: np.ndarray
     start: np.ndarray
-    part: np.ndarray  # p of a part that is added, ~p of one that is taken away
+    moved: np.ndarray  # p of a part that is added, ~p of one that is taken away
 
     @classmethod
     def of(cls, blocks: Blocks, most_steps: int, most_moved: int) -> Log:
@@ -63,7 +63,7 @@ class Log(NamedTuple):
 
         >>> log = Log.empty(2, 8)
         >>> note_step(log, 5, 0.5, np.array([3, 4], dtype=np.int32), np.array([1.0, -1.0]), 2)
-        >>> log.n_steps, log.part[:2].tolist()
+        >>> log.n_steps, log.moved[:2].tolist()
         (1, [3, -5])
         """
         size, start = np.zeros(1, dtype=np.int64), np.zeros(most_steps + 1, dtype=np.int64)
@@ -88,22 +88,22 @@ class Log(NamedTuple):
     def to_save(self) -> dict[str, Any]:
         """What is written."""
         n, end = self.n_steps, int(self.start[self.n_steps])
-        ends = {"block": n, "coefficient": n, "start": n + 1, "part": end}
+        ends = {"block": n, "coefficient": n, "start": n + 1, "moved": end}
         return {f"log.{name}": getattr(self, name)[:size].copy() for name, size in ends.items()}
 
     def restore(self, saved: dict[str, Any], blocks: Blocks) -> None:
         """Write what a file holds, once all that compiled code relies on is known to be true."""
-        read, most = Reader(saved), len(self.part)
+        read, most = Reader(saved), len(self.moved)
         block = read.array("log.block", np.int32, (None,), least=0, most=len(blocks) - 1)
         n = len(block)
         check_rows(n <= len(self.block), "log.block has more steps than there is room for")
         start = read.array("log.start", np.int64, (n + 1,), least=0, most=most)
         check_rows(start[0] == 0 and (np.diff(start) >= 0).all(), "log.start does not go up from 0")
-        part = read.array("log.part", np.int32, (int(start[-1]),))
-        listed, owner = np.where(part < 0, ~part, part), np.repeat(block, np.diff(start))
-        check_rows(listed < blocks.parts_of[owner], "log.part has an entry that its block has not")
+        moved = read.array("log.moved", np.int32, (int(start[-1]),))
+        part, owner = np.where(moved < 0, ~moved, moved), np.repeat(block, np.diff(start))
+        check_rows(part < blocks.parts_of[owner], "log.moved has an entry that its block has not")
         coefficient = read.array("log.coefficient", np.float64, (n,))
-        found = {"block": block, "coefficient": coefficient, "start": start, "part": part}
+        found = {"block": block, "coefficient": coefficient, "start": start, "moved": moved}
         for name, values in found.items():
             getattr(self, name)[: len(values)] = values
         self.size[0] = n
@@ -113,7 +113,7 @@ class Log(NamedTuple):
 def is_full(log: Any, n_moved: int) -> bool:
     """Whether there is no room for a step of so many entries."""
     n = log.size[0]
-    return n >= log.block.shape[0] or log.start[n] + n_moved > log.part.shape[0]
+    return n >= log.block.shape[0] or log.start[n] + n_moved > log.moved.shape[0]
 
 
 @jit
@@ -121,7 +121,7 @@ def note_step(
     log: Log, i: int, coefficient: float, part: np.ndarray, delta: np.ndarray, size: int
 ) -> None:
     """Write a step down, whose changes are all 1 or -1."""
-    n, to = log.size[0], log.part
+    n, to = log.size[0], log.moved
     begin = log.start[n]
     for s in range(np.uint64(size)):
         to[np.uint64(begin) + s] = part[s] if delta[s] > 0.0 else ~part[s]
@@ -190,7 +190,7 @@ def _merge(log: Log, order: np.ndarray, begin: int, end: int, merging: Merging) 
         _fetch_soon(log, order, place)
         s = order[place]
         at, factor = log.start[s], log.coefficient[s]
-        n_met = _meet_signed(log.part, at, log.start[s + 1], factor, look, n_met)
+        n_met = _meet_moved(log.moved, at, log.start[s + 1], factor, look, n_met)
     for m in range(n_met):
         p = look.met[m]
         part[size], delta[size] = p, look.sum[p]
@@ -199,15 +199,15 @@ def _merge(log: Log, order: np.ndarray, begin: int, end: int, merging: Merging) 
 
 
 @jit
-def _meet_signed(part: Any, at: int, end: int, factor: float, look: Look, n_met: int) -> int:
-    """Add the entries part[at:end] times a factor to the sums of this look; how many it has met.
+def _meet_moved(moved: Any, at: int, end: int, factor: float, look: Look, n_met: int) -> int:
+    """Add the entries moved[at:end] times a factor to the sums of this look; how many it has met.
 
     (As `look.meet`, without a branch: it would be guessed wrong too often.)
     """
     number, seen, met, total = look.number[0], look.seen, look.met, look.sum
     for e in range(np.uint64(at), np.uint64(end)):
-        is_less = part[e] < 0
-        change, p = -factor if is_less else factor, np.uint64(~part[e] if is_less else part[e])
+        is_less = moved[e] < 0
+        change, p = -factor if is_less else factor, np.uint64(~moved[e] if is_less else moved[e])
         is_new = seen[p] != number
         total[p] = (0.0 if is_new else total[p]) + change
         seen[p], met[np.uint64(n_met)] = number, p
@@ -225,4 +225,4 @@ def _fetch_soon(log: Log, order: np.ndarray, place: int) -> None:
         later, soon = order[place + 2 * AHEAD], order[place + AHEAD]
         prefetch(log.start, later)
         prefetch(log.coefficient, later)
-        fetch_span(log.part, log.start[soon], log.start[soon + 1])
+        fetch_span(log.moved, log.start[soon], log.start[soon + 1])

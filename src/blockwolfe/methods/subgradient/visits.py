@@ -162,7 +162,7 @@ def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> N
     pull, counted, seam, form, is_unit, data, scratch, total, late, log, room, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta, value = room.part, room.delta, room.value[:0] if is_unit else room.value
-    is_averaged, is_logged = late.shape[0] > 0, log.part.shape[0] > 0
+    is_averaged, is_logged = late.shape[0] > 0, log.moved.shape[0] > 0
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
         if is_logged and is_full(log, part.shape[0]):
