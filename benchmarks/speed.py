@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 from common import data_home, machine
@@ -37,8 +38,8 @@ LAM = 0.01
 console = Console()
 
 
-def problems(is_small: bool) -> dict[str, bw.Problem]:
-    home, task = data_home(), bw.tasks.Chain(26, task_loss="normalized_hamming")
+def problems(is_small: bool, home: Path | None = None) -> dict[str, bw.Problem]:
+    home, task = home or data_home(), bw.tasks.Chain(26, task_loss="normalized_hamming")
     if home is None or is_small:
         console.print("generated chains; set BLOCKWOLFE_DATA for real data")
         n_sequences = 30 if is_small else 600

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from numba.core.errors import TypingError
 
+from blockwolfe.base import prefetch as prefetch_file
 from blockwolfe.base.compiled import jit
-from blockwolfe.base.prefetch import FAR, prefetch
+from blockwolfe.base.prefetch import FAR, LINE, Ahead, fetch_block, fetch_span, prefetch
 from blockwolfe.features.emissions import AHEAD, add_rows
 
 
@@ -75,3 +76,25 @@ def test_a_long_w_scores_as_a_short_one():
     assert n_hints[0] > 0
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], matrix @ w.reshape(40, -1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("i", [0, 1, 2])
+def test_all_of_a_block_is_fetched_and_nothing_else(i, monkeypatch):
+    """The middle block has no features, and a row."""
+    row, indptr = np.array([0, 9, 10, 40]), np.array([0, *range(20, 200, 20), *[180] * 2])
+    indptr = np.concatenate([indptr, 180 + 7 * np.arange(1, 31)])
+    ahead, hinted = Ahead.of(row, indptr, np.zeros(indptr[-1], dtype=np.int32)), []
+    monkeypatch.setattr(prefetch_file, "prefetch", lambda array, at: hinted.append((array, at)))
+    monkeypatch.setattr(prefetch_file, "fetch_span", fetch_span.py_func)
+    fetch_block.py_func(ahead, i)
+    spans = (row[i], row[i + 1]), (indptr[row[i]], indptr[row[i + 1]])
+    widths = LINE, 2 * LINE  # (numbers in 64 bytes)
+    for array, (begin, end), width in zip(
+        (ahead.indptr, ahead.indices), spans, widths, strict=True
+    ):
+        places = [at for of, at in hinted if of is array]
+        assert places == list(range(begin, end, width))
+
+
+def test_dense_features_are_not_fetched():
+    assert not len(Ahead.of(np.array([0, 1]), np.array([0, 3]), np.zeros(0, np.int32)).entry)

@@ -136,7 +136,8 @@ def test_one_sequence_minus_another(drawn):
         expected = summed(listed[0], n_parts) - summed(listed[-1], n_parts)
         room = 2 * len(listed[0])
         part, delta = np.zeros(room, dtype=np.int32), np.zeros(room)
-        n = subtract(form, code, begin[0], other, size, part, delta)
+        out = np.zeros(size, dtype=np.int32), part, delta
+        n = subtract(form, code, begin[0], other, size, out)
         assert np.bincount(part[:n], delta[:n], minlength=n_parts).tolist() == expected.tolist()
         same = np.array(listed[0]) == np.array(listed[-1])
         assert n == 2 * np.count_nonzero(~same)  # (in order, where the two differ and nowhere else)

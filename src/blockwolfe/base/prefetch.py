@@ -6,7 +6,7 @@ processor cannot guess them. Scores are the same bits with and without it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -16,7 +16,7 @@ from numba.extending import lower_builtin, type_callable
 
 from blockwolfe.base.compiled import jit
 
-__all__ = ["FAR", "LINE", "prefetch", "prefetch_rows"]
+__all__ = ["FAR", "LINE", "Ahead", "fetch_block", "fetch_span", "prefetch", "prefetch_rows"]
 
 # Numbers in one line of a cache.
 LINE = 8
@@ -67,3 +67,50 @@ def prefetch_rows(matrix: Any, index: Any, at: int, length: int, stride: int) ->
         prefetch(matrix, b1 + k)
         prefetch(matrix, b2 + k)
         prefetch(matrix, b3 + k)
+
+
+class Ahead(NamedTuple):
+    """Where the features of blocks lie, for loops that fetch those of the next block.
+
+    Block i has the rows row[i]:row[i+1] of `indptr`, and the entries entry[i]:entry[i+1] of
+    `indices`. All are without entries where there is nothing to fetch.
+    """
+
+    row: np.ndarray
+    entry: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    @classmethod
+    def nothing(cls) -> Ahead:
+        """Of blocks whose features lie elsewhere.
+
+        >>> fetch_block(Ahead.nothing(), 3)
+        """
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, none, np.zeros(0, dtype=np.int32))
+
+    @classmethod
+    def of(cls, row: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> Ahead:
+        """Of blocks that are rows of one sparse matrix; of a dense one, nothing.
+
+        >>> Ahead.of(np.array([0, 2]), np.array([0, 3, 4]), np.zeros(4, dtype=np.int32)).entry
+        array([0, 4])
+        """
+        return cls(row, indptr[row], indptr, indices) if len(indices) else cls.nothing()
+
+
+@jit(inline="always")
+def fetch_span(array: Any, begin: int, end: int) -> None:
+    """Begin to fetch array[begin:end]."""
+    for e in range(begin, end, LINE):
+        prefetch(array, e)
+
+
+@jit(inline="always")
+def fetch_block(ahead: Ahead, i: int) -> None:
+    """Begin to fetch the features of block i."""
+    if ahead.entry.shape[0]:
+        fetch_span(ahead.indptr, ahead.row[i], ahead.row[i + 1])
+        for e in range(ahead.entry[i], ahead.entry[i + 1], 2 * LINE):  # (of half as many bytes)
+            prefetch(ahead.indices, e)

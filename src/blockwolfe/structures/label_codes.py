@@ -230,31 +230,51 @@ def _differ_in_runs(
 
 
 @jit
-def subtract(
-    form: LabelCodes, to: Any, at: int, away: Any, size: int, part: Any, delta: Any
-) -> int:
+def subtract(form: LabelCodes, to: Any, at: int, away: Any, size: int, out: Any) -> int:
     """z(to) - z(away) as (part, delta), where they differ; how many entries it has.
 
-    The one begins at to[at], the other at away[0]. Parts of one position follow each other; a
-    transition may be listed more than once, which sums do not mind.
+    `out` is where, part and delta are written to. The one code begins at to[at], the other at
+    away[0]. Parts of one position follow each other; a transition may be listed more than once,
+    which sums do not mind.
     """
-    n, n_labels, one = 0, np.uint64(form.n_labels), np.uint64(1)
-    begin, end, base = np.uint64(at), np.uint64(size), np.uint64(0)
-    for t in range(end):
-        a, b = to[begin + t], away[t]
-        if a != b:
-            n = _note_two(base + np.uint64(a), base + np.uint64(b), part, delta, n)
-        base += n_labels
+    (where, part, delta), begin, n = out, np.uint64(at), 0
+    n_labels, n_differ = np.uint64(form.n_labels), _differing(to, begin, away, size, where)
+    for s in range(np.uint64(n_differ)):
+        t = np.uint64(where[s])
+        p, q = _part(t, to[begin + t], n_labels), _part(t, away[t], n_labels)
+        n = _note_two(p, q, part, delta, n)
     if n and form.orders & 1:
-        for t in range(one, end):
-            a, b = to[begin + t], away[t]
-            before_a, before_b = to[begin + t - one], away[t - one]
-            if a != b or before_a != before_b:
-                p = base + np.uint64(before_a) * n_labels + np.uint64(a)
-                q = base + np.uint64(before_b) * n_labels + np.uint64(b)
-                n = _note_two(p, q, part, delta, n)
+        n = _subtract_pairs(n_labels, to, begin, away, (n_differ, size), out, n)
     if n and form.orders > 1:
         n = _subtract_runs(form, to[at:], away, size, (part, delta), n)
+    return n
+
+
+@jit(inline="always")
+def _differing(to: Any, begin: Any, away: Any, size: int, where: Any) -> int:
+    """The positions at which two codes differ, into `where`; how many."""
+    n = 0
+    for t in range(np.uint64(size)):
+        where[np.uint64(n)] = t  # (in any case: a branch would be guessed wrong too often)
+        n += to[begin + t] != away[t]
+    return n
+
+
+@jit(inline="always")
+def _subtract_pairs(
+    n_labels: Any, to: Any, begin: Any, away: Any, sizes: Any, out: Any, n: int
+) -> int:
+    """Transitions from and to the positions in `where`, each position once."""
+    (where, part, delta), one, two = out, np.uint64(1), np.uint64(2)
+    n_differ, end, todo = np.uint64(sizes[0]), np.uint64(sizes[1]), one
+    base = end * n_labels
+    for s in range(n_differ):
+        last = np.uint64(where[s]) + two
+        for t in range(max(last - two, todo), min(last, end)):
+            p = base + _part(to[begin + t - one], to[begin + t], n_labels)
+            q = base + _part(away[t - one], away[t], n_labels)
+            n = _note_two(p, q, part, delta, n)
+        todo = last
     return n
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from blockwolfe.base.prefetch import Ahead
 from blockwolfe.errors import InputError
 from blockwolfe.structures.label_codes import NOT_LABELS, LabelCodes
 
@@ -240,6 +241,7 @@ class TaskBlocks:
     n_steps: float = 2e4
     # Where there is a kernel, the part of w that belongs to it (a `kernelized.KernelScores`).
     kernel: Any = None
+    ahead: Ahead = field(default_factory=Ahead.nothing)  # where the features of blocks lie
     # the largest |F_i[:, p]| of each block; no entries where parts are the features themselves
     column_norm: np.ndarray = field(default_factory=lambda: np.zeros(0))
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.memory import check_memory
+from blockwolfe.base.prefetch import Ahead
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
@@ -201,7 +202,10 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             marginal_size=_marginal_sizes(data.layout, length),
             make_marginal_scratch=functools.partial(_make_marginal_scratch, data),
             truth=truth,
-            true_codes=Codes(data.tokens.offset, data.labels.astype(np.int32), np.zeros(0)),
+            # (the same labels as those of the data, which an oracle call has just read)
+            true_codes=Codes(
+                data.tokens.offset, data.labels.astype(np.int32, copy=False), np.zeros(0)
+            ),
             form=LabelCodes(
                 data.layout.n_labels, data.layout.orders, max(data.layout.transition, 0)
             ),
@@ -209,6 +213,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
             column_norm=column_norms(data.tokens, data.layout),
+            ahead=Ahead.of(data.tokens.offset, data.tokens.indptr, data.tokens.indices),
         )
 
     def _take_prepared(self, X: Any, Y: Any) -> tuple[Tokens, int, np.ndarray, np.ndarray]:

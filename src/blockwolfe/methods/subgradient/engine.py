@@ -45,7 +45,7 @@ class VisitEngine(PrimalEngine):
         self._log = Log.of(blocks, self._period if method.is_averaged else 0, self._most_moved)
         self._merging = Merging.of(blocks.n_parts if self._is_logged else 0)
         pulls = self.n_blocks * blocks.weight
-        self._counted = Counted(blocks.true_codes, pulls, blocks.corner_size)
+        self._counted = Counted(blocks.true_codes, pulls, blocks.corner_size, blocks.ahead)
         self._made = np.zeros(1, dtype=np.int64)
         self._packing = Packing(blocks.kind and (blocks.kind, "subgradient"))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
-from blockwolfe.base.prefetch import LINE, prefetch
+from blockwolfe.base.prefetch import Ahead, fetch_block, fetch_span
 from blockwolfe.methods.subgradient.log import is_full, note_step
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.structures.label_codes import LabelCodes, subtract
@@ -47,11 +47,12 @@ class Pull(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Of every block: its true output, n weight_i, and how many entries a code of it has."""
+    """Of every block: its true output, n weight_i, how many entries a code of it has, features."""
 
     truth: Codes
     pull: np.ndarray
     room: np.ndarray
+    ahead: Ahead
 
 
 class Room(NamedTuple):
@@ -60,6 +61,7 @@ class Room(NamedTuple):
     theta: np.ndarray  # scores by part
     code: np.ndarray  # the output of an oracle call: its code,
     value: np.ndarray  # and its values (not read where all are one)
+    where: np.ndarray  # of labels, the positions that differ
     part: np.ndarray  # what the two differ in
     delta: np.ndarray
 
@@ -70,7 +72,7 @@ class Room(NamedTuple):
         n_entries = max(blocks.n_parts, *(int(size.max()) for size in sizes))
         theta, code = np.zeros(blocks.n_parts), np.zeros(n_entries, dtype=np.int32)
         part, delta = np.zeros(2 * n_entries, dtype=np.int32), np.zeros(2 * n_entries)
-        return cls(theta, code, np.zeros(n_entries), part, delta)
+        return cls(theta, code, np.zeros(n_entries), np.zeros_like(code), part, delta)
 
 
 @jit
@@ -122,16 +124,23 @@ def _moved(form: LabelCodes, truth: Codes, i: int, value: Any, size: int, room: 
     """The true output of block i minus the one in (room.code, value); how many entries it has."""
     begin, end = truth.start[i], truth.start[i + 1]
     if form.n_labels:
-        return int(subtract(form, truth.code, begin, room.code, size, room.part, room.delta))
+        out = room.where, room.part, room.delta
+        return int(subtract(form, truth.code, begin, room.code, size, out))
     mine = truth.code[begin:end], truth.value[begin:end]
     return int(_difference(mine, (room.code, value), (end - begin, size), room))
 
 
 @jit(inline="always")
-def _fetch_truth(truth: Codes, i: int) -> None:
-    """Begin to fetch the true output of block i, which is needed when the oracle has answered."""
-    for e in range(truth.start[i], truth.start[i + 1], LINE):
-        prefetch(truth.code, e)
+def _fetch_next(order: np.ndarray, position: int, counted: Counted) -> None:
+    """Begin to fetch what the next visit reads first: features, and the true output.
+
+    The processor would do so by itself while an oracle call ends, but not beyond a branch that it
+    guesses wrong, as it does where outputs are compared.
+    """
+    if position + 1 < order.shape[0]:
+        i, truth = order[position + 1], counted.truth
+        fetch_block(counted.ahead, i)
+        fetch_span(truth.code, truth.start[i], truth.start[i + 1])
 
 
 @jit
@@ -153,13 +162,13 @@ def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> N
     pull, counted, seam, form, is_unit, data, scratch, total, late, log, room, made = unpack(packed)
     add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta, value = room.part, room.delta, room.value[:0] if is_unit else room.value
-    is_averaged, is_logged = late.shape[0] > 0, log.part.shape[0] > 0
+    is_averaged, is_logged = late.shape[0] > 0, log.moved.shape[0] > 0
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
         if is_logged and is_full(log, part.shape[0]):
             return
-        _fetch_truth(counted.truth, i)
         seam.features.score(data, i, total, _scale(pull, k), room.theta)
+        _fetch_next(order, position, counted)
         size, _, _ = oracles.maximize(data, i, room.theta, scratch, room.code, room.value)
         if size > counted.room[i]:
             return
