@@ -10,6 +10,7 @@ import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.base import compiled
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import conjugate as rounds_of_run
 from plain_tasks import Labels
 from zoo import chain_data, multiclass_data
@@ -29,6 +30,12 @@ def problem():
 def test_bad_settings_are_refused(name, value):
     with pytest.raises(OptionError, match=name):
         bw.Conjugate(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1.0, "2", None, np.nan])
+def test_bad_patience_is_refused(value):
+    with pytest.raises(OptionError, match="patience"):
+        bw.Conjugate(patience=value)
 
 
 def test_options_that_do_not_go_together_are_refused():
@@ -111,6 +118,31 @@ def test_the_first_round_comes_after_so_many_passes(problem, every):
     assert n_passes == every
 
 
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_rounds_begin_when_passes_are_slow(problem, is_slow):
+    """Passes here take the work of three rounds to halve the gap, or of one."""
+    rule = bw.Conjugate(1, n_iterations=10, patience=2.0)
+    engine = engine_of(problem, replace(METHOD, conjugate=rule), LAM)
+    rounds, ledger, n = engine._rounds, engine.ledger, len(problem)
+    engine._make_pass(n, lambda: True)
+    ledger.total_gap = 1.0
+    assert not engine._has_due_round  # (one certificate says nothing of how fast passes are)
+    before, n_stored = (ledger.visits, ledger.oracle_calls), engine.point.n_stored
+    a_round = lambda: rounds._cost.of_sweeps(rule.n_iterations, n_stored())  # noqa: E731
+    n_rounds = 0.0
+    while n_rounds < 3.0:
+        engine._make_pass(n, lambda: True)
+        assert not engine._has_due_round  # (nor does none)
+        made = ledger.visits - before[0], ledger.oracle_calls - before[1]
+        n_rounds = rounds._cost.of_passes(*made, n_stored()) / a_round()
+    ledger.total_gap = 0.5 if is_slow else 0.5**n_rounds
+    again = engine_of(problem, replace(METHOD, conjugate=rule), LAM)
+    again.restore(engine.to_save())
+    assert engine._has_due_round is again._has_due_round is is_slow
+    ledger.total_gap = 0.0  # (once begun they go on)
+    assert engine._has_due_round is is_slow
+
+
 def test_a_round_is_made_and_known_to_be_made_or_neither(problem, monkeypatch):
     """Ctrl-C just after the point has moved comes after all is written down."""
     engine, put = engine_of(problem, METHOD, LAM), rounds_of_run.put
@@ -134,6 +166,7 @@ def test_what_rounds_run_is_compiled_before_the_run(method, bounds, monkeypatch)
     problem = bw.Problem(bw.tasks.Chain(), *chain_data(n=10), bounds=bounds)
     known = {}
     monkeypatch.setattr(compiled, "_entry_points", known)
+    monkeypatch.setattr(auto, "ROUNDS", bw.Conjugate())  # (soon)
     engine = engine_of(problem, method, LAM)
     before = set(known)
     while engine.counts.sweeps == 0:
@@ -203,8 +236,9 @@ def test_threads_change_nothing(problem):
 
 def test_bad_files_are_refused(problem):
     engine = engine_of(problem, METHOD, LAM)
-    whole = [1, 2, 0.5, 10, 3]
-    broken = [[*whole[:k], value, *whole[k + 1 :]] for k, value in enumerate((-1, 0, "a", -2, -1))]
+    whole = [1, 2, 0.5, 10, 3, True, 0.1, 5, 2]
+    wrong = (-1, 0, "a", -2, -1, 1, "a", -1, 0.5)
+    broken = [[*whole[:k], value, *whole[k + 1 :]] for k, value in enumerate(wrong)]
     for rounds in (None, [1], *broken):
         with pytest.raises(Exception, match="rounds"):
             engine_of(problem, METHOD, LAM).restore(engine.to_save() | {"rounds": rounds})

@@ -123,8 +123,10 @@ class BlockEngine(DualEngine):
 
     @property
     def _has_due_round(self) -> bool:
-        is_due = self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
-        return is_due and not self._is_open
+        # (asked at ends of passes alone: where a run was cut changes nothing)
+        return not self._is_open and self._rounds.is_due(
+            self.method.conjugate, self.point, self.ledger
+        )
 
     def _make_pass(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         if not self._is_open:
