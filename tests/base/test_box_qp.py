@@ -50,6 +50,12 @@ def test_the_slopes_are_those_of_a_maximum(n):
         assert (np.abs(slope) <= small)[inside].all()
 
 
+def test_directions_that_are_nearly_equal():
+    """Coordinate steps alone go by a hundred-thousandth of the way each."""
+    Q, best = np.full((2, 2), 1.0 - 1e-5) + 1e-5 * np.eye(2), np.array([0.3, 0.7])
+    np.testing.assert_allclose(maximize_on_box(Q, Q @ best), best, atol=1e-9)
+
+
 def test_equal_directions_share():
     c = maximize_on_box(np.ones((3, 3)), np.full(3, 1.5))
     assert c.sum() == pytest.approx(1.5)

@@ -61,9 +61,43 @@ def typeof_any(value: Any) -> Any:
 
 numba.typeof = typeof_any
 
-from blockwolfe.base import compiled, packed  # noqa: E402
+from blockwolfe.base import compiled, lanes, packed  # noqa: E402
 
 compiled.Piece = Piece  # type: ignore[misc, assignment]
+
+
+def stack_vector(size: int) -> np.ndarray:
+    """In place of `blockwolfe.base.lanes.stack_vector`."""
+    return np.zeros(size)
+
+
+def _matrix(given: Any, n_rows: int, n_columns: int) -> np.ndarray:
+    """Rows of a flat array, of which only the beginnings need be that far apart."""
+    array, begin, stride = given
+    apart = (stride * array.itemsize, array.itemsize)
+    return np.lib.stride_tricks.as_strided(array[begin:], (n_rows, n_columns), apart)
+
+
+def add_product(rows: int, left: Any, right: Any, out: Any, shape: Any, scale: float) -> None:
+    """In place of `blockwolfe.base.lanes.add_product`."""
+    n_rows, size, n_columns = shape
+    if n_rows and n_columns:
+        product = _matrix(left, n_rows, size) @ _matrix(right, size, n_columns)
+        _matrix(out, n_rows, n_columns)[:] += scale * product
+
+
+def add_product_of_columns(
+    rows: int, left: Any, right: Any, out: Any, shape: Any, scale: float
+) -> None:
+    """In place of `blockwolfe.base.lanes.add_product_of_columns`."""
+    n_rows, size, n_columns = shape
+    if n_rows and n_columns:
+        product = _matrix(left, size, n_rows).T @ _matrix(right, size, n_columns)
+        _matrix(out, n_rows, n_columns)[:] += scale * product
+
+
+for replacement in (stack_vector, add_product, add_product_of_columns):
+    setattr(lanes, replacement.__name__, replacement)
 
 
 def not_written(value: Any, kind: Any) -> np.ndarray:

@@ -16,6 +16,7 @@ from tools.mutants.changes import (
     readers,
     running,
     sampling,
+    shards,
     solvers,
     structures,
     visits,
@@ -43,6 +44,7 @@ _AREAS = (
     files,
     readers,
     workers,
+    shards,
 )
 
 MUTANTS: list[Mutant] = [mutant for area in _AREAS for mutant in area.MUTANTS]

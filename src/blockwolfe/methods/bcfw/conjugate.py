@@ -106,8 +106,9 @@ class Rounds:
         n_stored = point.n_stored()
         a_round = self._cost.of_sweeps(settings.n_iterations, n_stored)
         if not self._has_begun:
-            self._has_begun = self._halving(ledger, n_stored) >= settings.patience * a_round
-        return self._has_begun and self._cost.of_passes(*made, n_stored) >= self._wait * a_round
+            self._has_begun = bool(self._halving(ledger, n_stored) >= settings.patience * a_round)
+        is_long = self._cost.of_passes(*made, n_stored) >= self._wait * a_round
+        return self._has_begun and bool(is_long)
 
     def _halving(self, ledger: Ledger, n_stored: float) -> float:
         """Work in which passes halve the gap, by the last two certificates; 0 where not known."""
