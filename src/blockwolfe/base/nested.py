@@ -20,9 +20,10 @@ from typing import Any
 try:
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
+
+    from blockwolfe.base.quick_compiler import QuickCompiler
 
     is_known = True  # (Numba's own ways, tried with the versions that docs/decisions.md names)
 except ImportError:  # pragma: no cover
@@ -86,8 +87,8 @@ if is_known:
             state["cr"] = lowered._replace(cfunc=stand_in)
             return True
 
-    class _Nested(Compiler):
-        """Numba's compiler with that last step."""
+    class _Nested(QuickCompiler):
+        """The compiler with that last step."""
 
         def define_pipelines(self) -> list[Any]:
             pipelines = super().define_pipelines()
@@ -96,4 +97,4 @@ if is_known:
                     (_Translation, why) if step is NativeLowering else (step, why)
                     for step, why in pipeline.passes
                 ]
-            return list(pipelines)
+            return pipelines

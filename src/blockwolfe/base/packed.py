@@ -35,6 +35,7 @@ from numba.extending import (
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.piece_type import address_of
+from blockwolfe.base.record_bytes import record_format, record_values
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
 
@@ -76,11 +77,23 @@ class Packed:
         return Packed, (self.value, self.kind)
 
 
-_words: dict[Any, int] = {}  # how long records are, by their kinds
+_formats: dict[Any, Any] = {}  # how memory holds records, by their kinds
+_words: dict[Any, int] = {}  # how long records are, by the kinds that only Numba can write
 
 
 def _written(value: Any, kind: Any) -> np.ndarray:
     """Memory that holds a record."""
+    if kind not in _formats:
+        _formats[kind] = record_format(numba.typeof(value))
+    form = _formats[kind]
+    if form is None:
+        return _written_by_numba(value, kind)
+    memory = np.zeros(-(-form.size // _WORD))
+    form.pack_into(memory, 0, *record_values(value, []))
+    return memory
+
+
+def _written_by_numba(value: Any, kind: Any) -> np.ndarray:
     memory = np.zeros(_words.get(kind, 0))
     n_words = int(call(_pack_record, kind, value, memory))
     if n_words > len(memory):  # the first of its kind
@@ -124,6 +137,8 @@ def unpack(packed: Packed) -> Any:
 
 class PackedType(types.Type):
     """The type of a packed record: that of the record, behind an address."""
+
+    is_address = True  # all that a value of it is (see `record_bytes`)
 
     def __init__(self, record: types.Type) -> None:
         self.record = record

@@ -23,6 +23,8 @@ __all__ = ["PieceType", "address_of"]
 class PieceType(types.Callable):
     """The type of a piece: a function of its signature."""
 
+    is_address = True  # all that a value of it is (see `record_bytes`)
+
     def __init__(self, signature: Any) -> None:
         self.signature = types.unliteral(signature)
         super().__init__(name=f"Piece[{self.signature}]")
