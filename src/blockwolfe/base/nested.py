@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import types
+
 try:
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core.codegen import JITCodeLibrary
@@ -40,9 +42,18 @@ def nested_options() -> dict[str, Any]:
 
 
 def nest(dispatcher: Any, inner: Any) -> Any:
-    """Let compiled code that calls the one dispatcher take the code of the other."""
+    """Let compiled code that calls the one dispatcher take the code of the other.
+
+    Constants are numbers like others: Numba has a type for each constant, and would compile a
+    function that is called with a zero somewhere once more for that zero.
+    """
     if hasattr(inner, "get_call_template"):
-        dispatcher.get_call_template = inner.get_call_template
+
+        def get_call_template(args: Any, keywords: Any) -> Any:
+            plain = {name: types.unliteral(of) for name, of in keywords.items()}
+            return inner.get_call_template([types.unliteral(of) for of in args], plain)
+
+        dispatcher.get_call_template = get_call_template
         dispatcher.get_overload = inner.get_overload
     return dispatcher
 

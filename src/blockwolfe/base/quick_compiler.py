@@ -40,7 +40,7 @@ if is_known:
         __slots__ = ()
 
         def __hash__(self) -> int:
-            known: Any = type(self).options  # type: ignore[attr-defined]
+            known: Any = type(self).options
             own = self._values
             return hash(frozenset(name for name in own if own[name] != known[name].default))
 
