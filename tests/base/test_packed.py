@@ -213,8 +213,18 @@ def test_python_writes_what_numba_does(value):
     expected = packed._written_by_numba(value, ("by numba", str(numba.typeof(value))))
     found = np.zeros_like(expected)
     assert -(-form.size // 8) == len(expected)
-    form.pack_into(found, 0, *record_bytes.record_values(value, []))
+    form.pack_into(found, 0, *record_bytes.record_values(value, [], {}))
     assert found.tobytes() == expected.tobytes()
+
+
+def test_what_is_known_is_not_taken_apart_again():
+    mine = record()
+    known = record_bytes.Known(mine.inner)
+    plain = record_bytes.record_values(mine, [], {})
+    assert record_bytes.record_values(mine, [], known) == plain
+    known[id(mine.inner)][0] = 1
+    assert record_bytes.record_values(mine, [], known) != plain
+    assert pickle.loads(pickle.dumps(known)) == copy.deepcopy(known) == {}
 
 
 def test_numba_writes_what_python_does_not_know():

@@ -35,18 +35,20 @@ from numba.extending import (
 
 from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.piece_type import address_of
-from blockwolfe.base.record_bytes import record_format, record_values
+from blockwolfe.base.record_bytes import Known, record_format, record_values
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
 
 _WORD = 8  # bytes; the alignment of whatever records are made of
+NOTHING = Known()
 
 
 class Packed:
     """A record (nested tuples of arrays, numbers and pieces) as compiled code can read it at once.
 
     `kind` stands for the types in the record, as in `compiled.call`: records of other types need
-    another one, (kind, name) say. With None the record is for interpreted code alone.
+    another one, (kind, name) say. With None the record is for interpreted code alone. `known` are
+    members that were taken apart before.
 
     >>> @jit
     ... def total(packed, factor):
@@ -61,9 +63,9 @@ class Packed:
     (8.0, 8.0)
     """
 
-    def __init__(self, value: Any, kind: Any) -> None:
+    def __init__(self, value: Any, kind: Any, known: dict[int, list[Any]] = NOTHING) -> None:
         self.value, self.kind = value, kind
-        self._memory = _written(value, kind) if kind is not None else np.zeros(0)
+        self._memory = _written(value, kind, known) if kind is not None else np.zeros(0)
         # (read by `_unbox` at every call)
         self.address = int(self._memory.ctypes.data) if kind is not None else 0
 
@@ -81,7 +83,7 @@ _formats: dict[Any, Any] = {}  # how memory holds records, by their kinds
 _words: dict[Any, int] = {}  # how long records are, by the kinds that only Numba can write
 
 
-def _written(value: Any, kind: Any) -> np.ndarray:
+def _written(value: Any, kind: Any, known: dict[int, list[Any]]) -> np.ndarray:
     """Memory that holds a record."""
     if kind not in _formats:
         _formats[kind] = record_format(numba.typeof(value))
@@ -89,7 +91,7 @@ def _written(value: Any, kind: Any) -> np.ndarray:
     if form is None:
         return _written_by_numba(value, kind)
     memory = np.zeros(-(-form.size // _WORD))
-    form.pack_into(memory, 0, *record_values(value, []))
+    form.pack_into(memory, 0, *record_values(value, [], known))
     return memory
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-__all__ = ["record_format", "record_values"]
+__all__ = ["Known", "record_format", "record_values"]
 
 _ARRAY = "PPnnP"  # (the counter is none: see `packed`)
 _INTEGERS = {8: "b", 16: "h", 32: "i", 64: "q"}
@@ -60,11 +60,30 @@ def _code_of_number(of: Any) -> str | None:
     return code if integer.signed else code.upper()
 
 
-def record_values(value: Any, found: list[Any]) -> list[Any]:
+class Known(dict[int, list[Any]]):
+    """What makes up records that are packed again and again, by their `id`.
+
+    Whoever has it has these records, too, for as long. A copy is empty: addresses mean nothing
+    elsewhere.
+    """
+
+    def __init__(self, *records: tuple[Any, ...]) -> None:
+        super().__init__()
+        for record in records:
+            self[id(record)] = record_values(record, [], self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Known, ()
+
+
+def record_values(value: Any, found: list[Any], known: dict[int, list[Any]]) -> list[Any]:
     """The numbers that make up a value, in the order of the codes, appended to `found`."""
     if isinstance(value, tuple):
-        for member in value:
-            record_values(member, found)
+        if id(value) in known:
+            found += known[id(value)]
+        else:
+            for member in value:
+                record_values(member, found, known)
     elif isinstance(value, np.ndarray):
         found += 0, id(value), value.size, value.itemsize, value.ctypes.data
         found += value.shape

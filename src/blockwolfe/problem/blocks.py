@@ -15,6 +15,7 @@ from blockwolfe.base.identity import Identity, identify
 from blockwolfe.base.inner import inner
 from blockwolfe.base.packed import Packed
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.record_bytes import Known
 from blockwolfe.base.rounding import norm
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.python_task import PythonOracle
@@ -193,7 +194,14 @@ class Blocks(TaskBlocks):
 
     def packed(self, name: str, *members: Any) -> Packed:
         """Arguments of compiled loops, taken apart once; `name` stands for their types."""
-        return Packed(members, None if self.kind is None else (self.kind, name))
+        if self.kind is None:
+            return Packed(members, None)
+        return Packed(members, (self.kind, name), self._known)
+
+    @cached_property
+    def _known(self) -> Known:
+        """What is packed at every full pass."""
+        return Known(*(each for each in (self.data, self.seam) if isinstance(each, tuple)))
 
     def sweep_work(self) -> SweepWork:
         """Fresh scratch of full passes, for one thread."""
