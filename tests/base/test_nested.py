@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import types
 
 from blockwolfe.base import nested
 from blockwolfe.base.compiled import inlined, jit
@@ -108,3 +109,28 @@ def test_what_one_caller_has_lost_another_still_gets():
         return first(x) + second(x)
 
     assert outer(3.0) == 14.0
+
+
+def test_a_constant_is_a_number_like_others():
+    """Else a function would be compiled once more for every constant that it is called with."""
+
+    @jit
+    def scaled(x, factor, is_halved):
+        return x * factor / (2 if is_halved else 1)
+
+    kinds = []
+    template = scaled.get_call_template
+
+    def watched(args, keywords):
+        found = template(args, keywords)
+        kinds.append(tuple(found[2]))
+        return found
+
+    scaled.get_call_template = watched
+
+    @jit
+    def total(x, n):
+        return scaled(x, 0, True) + scaled(x, 3, False) + scaled(x, factor=n, is_halved=n > 2)
+
+    assert total(2.0, 5) == 0.0 + 6.0 + 5.0
+    assert set(kinds) == {(types.float64, types.int64, types.boolean)}

@@ -1,6 +1,7 @@
 """Rounds of conjugate gradients in a run: options, counts, checkpoints, threads, `auto`."""
 
 import signal
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from blockwolfe.base import compiled
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import conjugate as rounds_of_run
+from blockwolfe.methods.bcfw import engine as engine_module
+from blockwolfe.running.clock import Clock
 from plain_tasks import Labels
 from zoo import chain_data, multiclass_data
 
@@ -162,16 +165,29 @@ def test_a_round_is_made_and_known_to_be_made_or_neither(problem, monkeypatch):
 
 @pytest.mark.parametrize("method", [METHOD, "auto"])
 @pytest.mark.parametrize("bounds", [None, (-0.3, 0.4)])
-def test_what_rounds_run_is_compiled_before_the_run(method, bounds, monkeypatch):
+def test_what_rounds_run_is_compiled_when_the_first_is_due(method, bounds, monkeypatch):
+    """Not before, for a run that makes none; and apart from the run, whose clock leaves it out."""
     problem = bw.Problem(bw.tasks.Chain(), *chain_data(n=10), bounds=bounds)
     known = {}
     monkeypatch.setattr(compiled, "_entry_points", known)
     monkeypatch.setattr(auto, "ROUNDS", bw.Conjugate())  # (soon)
     engine = engine_of(problem, method, LAM)
-    before = set(known)
+    prepare, before, ready = engine_module.prepare_rounds, set(known), []
+
+    def watched(point):
+        assert set(known) == before
+        prepare(point)
+        time.sleep(0.2)  # (as if that took long)
+        ready.append(set(known))
+
+    monkeypatch.setattr(engine_module, "prepare_rounds", watched)
+    began, clock = time.perf_counter(), Clock()
     while engine.counts.sweeps == 0:
         engine.advance(len(problem), lambda: True)
-    assert {function.__name__ for function, _ in set(known) - before} == set()
+    assert len(ready) == 1
+    assert ready[0] > before
+    assert set(known) == ready[0]
+    assert clock() <= time.perf_counter() - began - 0.2
 
 
 CAPS = [bw.Cache(max_corners=12), bw.Cache(max_bytes=100_000)]

@@ -36,6 +36,7 @@ from numba.extending import register_jitable
 
 from blockwolfe.base.nested import nest, nested_options
 from blockwolfe.base.piece_type import PieceType
+from blockwolfe.base.quick_compiler import quick_options
 
 SLOW_COMPILATION_SECONDS = 0.7
 
@@ -61,7 +62,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
-    options["no_cfunc_wrapper"] = True  # (no C calls it)
+    options |= {"no_cfunc_wrapper": True, **quick_options()}  # (no C calls it)
     inner: dict[str, Any] = {**options, **nested_options()}
     dispatcher = nest(_kept(function, options), numba.njit(**inner)(function))
     dispatcher.bare = cache(

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import types
+
 try:
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
+
+    from blockwolfe.base.quick_compiler import QuickCompiler
 
     is_known = True  # (Numba's own ways, tried with the versions that docs/decisions.md names)
 except ImportError:  # pragma: no cover
@@ -39,9 +42,18 @@ def nested_options() -> dict[str, Any]:
 
 
 def nest(dispatcher: Any, inner: Any) -> Any:
-    """Let compiled code that calls the one dispatcher take the code of the other."""
+    """Let compiled code that calls the one dispatcher take the code of the other.
+
+    Constants are numbers like others: Numba has a type for each constant, and would compile a
+    function that is called with a zero somewhere once more for that zero.
+    """
     if hasattr(inner, "get_call_template"):
-        dispatcher.get_call_template = inner.get_call_template
+
+        def get_call_template(args: Any, keywords: Any) -> Any:
+            plain = {name: types.unliteral(of) for name, of in keywords.items()}
+            return inner.get_call_template([types.unliteral(of) for of in args], plain)
+
+        dispatcher.get_call_template = get_call_template
         dispatcher.get_overload = inner.get_overload
     return dispatcher
 
@@ -86,8 +98,8 @@ if is_known:
             state["cr"] = lowered._replace(cfunc=stand_in)
             return True
 
-    class _Nested(Compiler):
-        """Numba's compiler with that last step."""
+    class _Nested(QuickCompiler):
+        """The compiler with that last step."""
 
         def define_pipelines(self) -> list[Any]:
             pipelines = super().define_pipelines()
@@ -96,4 +108,4 @@ if is_known:
                     (_Translation, why) if step is NativeLowering else (step, why)
                     for step, why in pipeline.passes
                 ]
-            return list(pipelines)
+            return pipelines

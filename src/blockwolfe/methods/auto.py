@@ -140,11 +140,6 @@ class AutoEngine(BlockEngine):
         has_cache = self._is_expensive and (is_late or is_early)
         self._choose(is_late, has_cache)
 
-    @property
-    def _may_have_rounds(self) -> bool:
-        """Once there is a cache."""
-        return self._has_rounds and self._is_expensive
-
     def _choose(self, is_late: bool, has_cache: bool) -> None:
         if self._chosen == (is_late, has_cache):
             return

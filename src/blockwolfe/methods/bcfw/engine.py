@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.compiled import announced_compilation, call, uninterrupted
 from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
@@ -65,6 +65,7 @@ class BlockEngine(DualEngine):
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
+        self._has_rounds_compiled = False
         # (beside calls in Python a compiled sweep is next to nothing)
         if not self.blocks.is_compiled:
             self.sweep_share = 0.002
@@ -73,15 +74,9 @@ class BlockEngine(DualEngine):
         )
 
     def prepare(self) -> None:
-        """Compile the loop as well, and rounds where there may be some."""
+        """Compile the loop as well; rounds are compiled when the first is due (`advance`)."""
         super().prepare()
         self._visit(_NO_DRAWS, 0, FROM_ORACLE, NO_BATCH)
-        if self._may_have_rounds:
-            prepare_rounds(self.point)
-
-    @property
-    def _may_have_rounds(self) -> bool:
-        return self.method.conjugate is not None
 
     def _rule(self, source: int) -> Rule:
         """The settings as the loop reads them: of the same types for all methods."""
@@ -118,8 +113,16 @@ class BlockEngine(DualEngine):
         if not self._has_due_round:  # (one that was left, after a pass that has ended, comes first)
             self._make_pass(max_visits, may_go_on)
         if self._has_due_round and self.method.conjugate is not None:
+            self._prepare_rounds()
             rules = (self.method.conjugate, self.method.cache)
             self._rounds.make(*rules, self.point, self.ledger, may_go_on)
+
+    def _prepare_rounds(self) -> None:
+        """Compile what they run, before the first: most short runs make none."""
+        if not self._has_rounds_compiled:
+            with announced_compilation("rounds of conjugate gradients"):  # (not on the run's clock)
+                prepare_rounds(self.point)
+            self._has_rounds_compiled = True
 
     @property
     def _has_due_round(self) -> bool:
