@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.distributed.processes import thickened, thinned
+from blockwolfe.distributed.travel import thickened, thinned
 from blockwolfe.errors import ShardLostError
-from sharding import LAM, engine_of, numbers, problem_of
+from sharding import LAM, Failing, engine_of, numbers, problem_of
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "multiclass-python"])
@@ -32,9 +32,10 @@ def test_vectors_travel_as_they_are(n_zeros):
 
 
 def test_a_lost_process_is_named_and_nothing_is_left():
-    engine = engine_of(problem_of("multiclass-python"), bw.Sharded(2, "processes"))
+    method = bw.Sharded(2, "processes", restarts=0)
+    engine = engine_of(problem_of("multiclass-python"), method)
     engine.advance(12, lambda: True)
-    members = list(engine.runner._members)
+    members = [worker.child for worker in engine.runner._workers]
     os.kill(members[1].process.pid, signal.SIGKILL)
     with pytest.raises(ShardLostError, match="shard 1 was killed by SIGKILL"):
         engine.advance(12, lambda: True)
@@ -42,26 +43,6 @@ def test_a_lost_process_is_named_and_nothing_is_left():
     for member in members:
         member.process.join(5.0)
         assert member.process.exitcode is not None
-
-
-class Failing:
-    """A task whose oracle fails once w has moved."""
-
-    n_features = 1
-
-    def features(self, x, y):
-        return np.array([float(x * y)])
-
-    def loss(self, y, y_hat):
-        return float(y != y_hat)
-
-    def decode(self, x, w):
-        return 1
-
-    def augmented_decode(self, x, y, w):
-        if x == 3 and w.any():
-            raise ArithmeticError("no such thing")
-        return max((-1, 1), key=lambda h: (h != y) + h * x * w[0])
 
 
 @pytest.mark.parametrize("engine", ["serial", "threads", "processes"])

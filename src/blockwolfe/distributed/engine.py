@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.rounds import rounds_by_work
-from blockwolfe.distributed.runners import Runner
+from blockwolfe.distributed.runners import LostError, Runner
 from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
 from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
 from blockwolfe.errors import OptionError
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ShardedEngine"]
 
+Anything = TypeVar("Anything")
+
 
 class ShardedEngine(Engine):
     """One pass after another, each in a few rounds."""
@@ -44,7 +47,10 @@ class ShardedEngine(Engine):
     method: Sharded
 
     def __init__(
-        self, method: Sharded, setup: Setup, run: Callable[[list[Beginning]], Runner]
+        self,
+        method: Sharded,
+        setup: Setup,
+        run: Callable[[int, Callable[[int], Beginning]], Runner],
     ) -> None:
         assert setup.problem is not None
         self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
@@ -60,19 +66,28 @@ class ShardedEngine(Engine):
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
         self._gap_numbers: dict[str, float] = {}
-        self.runner = run(self._beginnings(setup, setup.problem))
-        self._notes: list[Notes] = self._checked_notes()
+        self.runner = run(len(self.members), self._beginnings(setup, setup.problem))
+        self._notes: list[Notes] = []
+        try:
+            self._notes = self._mended(self._checked_notes)
+        except BaseException:
+            self.end()
+            raise
 
-    def _beginnings(self, setup: Setup, problem: Problem) -> list[Beginning]:
+    def _beginnings(self, setup: Setup, problem: Problem) -> Callable[[int], Beginning]:
+        """What each shard is made from: once, or again where its worker was lost."""
         seeds = setup.rng.integers(2**63, size=len(self.members))
-        blocks, begun = setup.blocks, []
-        for some, seed in zip(self.members, seeds, strict=True):
+        blocks, inner = setup.blocks, self.method.inner
+
+        def beginning(k: int) -> Beginning:
+            some = self.members[k]
             X, Y = taken(problem.X, some), taken(problem.Y, some)
             box = (blocks.lower, blocks.upper)
             examples = Examples(problem.task, X, Y, blocks.weight[some], *box)
             state = split_state(setup.state, some)
-            begun.append(Beginning(examples, self.method.inner, state, setup.lam, int(seed)))
-        return begun
+            return Beginning(examples, inner, state, setup.lam, int(seeds[k]))
+
+        return beginning
 
     def _checked_notes(self) -> list[Notes]:
         """Refuse a task that numbers its parts otherwise where it sees other examples."""
@@ -83,7 +98,6 @@ class ShardedEngine(Engine):
             )
             is_same = np.array_equal(np.diff(state.start), length)
             if not (is_same and np.array_equal(state.part, part)):
-                self.end()
                 raise OptionError(
                     "method='sharded': the task numbers the parts of an example otherwise where it "
                     "is given only some of them; use another method for this task."
@@ -96,7 +110,7 @@ class ShardedEngine(Engine):
 
     def prepare(self) -> None:
         """In every shard."""
-        self.runner.ask("prepare")
+        self._mended(lambda: self.runner.ask("prepare"))
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -112,30 +126,67 @@ class ShardedEngine(Engine):
         visits = -(-self._left // self._rounds_left)
         each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
         try:
-            reports: list[Report] = self.runner.ask("go", self._raw, self._sigma, each=each)
+            reports: list[Report | None] = self.runner.ask("go", self._raw, self._sigma, each=each)
+        except LostError as lost:  # (the others have done their work)
+            reports = lost.answers
         except BaseException:  # (what some have done alone is taken back by all)
-            self.runner.ask("settle", 0.0)
+            with suppress(LostError):
+                self.runner.ask("settle", 0.0)
             raise
         self._join(reports)
         self._left -= visits
         self._rounds_left -= 1
 
-    def _join(self, reports: list[Report]) -> None:
-        """The joint step of a round."""
-        changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
+    def _join(self, reports: list[Report | None]) -> None:
+        """The joint step of a round; a shard whose worker was lost stays where it was kept."""
+        known = {k: report for k, report in enumerate(reports) if report is not None}
+        changes, ells = (
+            [r.change for r in known.values()],
+            np.array([r.ell for r in known.values()]),
+        )
         c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
-        self.runner.ask("settle", each=[(float(share),) for share in c])
+        shares = np.zeros(len(reports))
+        shares[list(known)] = c
+        try:
+            self.runner.ask("settle", each=[(float(share),) for share in shares])
+        except LostError:
+            self._mend()
+            return
         self._raw = moved(self._raw, self.lam, changes, c)
         self._ell += float(c @ ells)
-        self._notes = [report.notes for report in reports]
+        self._notes = [report.notes for report in known.values()]
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
             self._sigma = min(sigma, float(len(reports)))
+
+    # -- lost workers ----------------------------------------------------------------------------
+
+    def _mended(self, work: Callable[[], Anything]) -> Anything:
+        """What `work` returns, from the beginning of it where workers were lost."""
+        while True:
+            try:
+                return work()
+            except LostError:
+                self._mend()
+
+    def _mend(self) -> None:
+        """New workers for those that are lost, at shards as they were kept; v is theirs now."""
+        while True:
+            self.runner.replace_lost()
+            with suppress(LostError):
+                self.runner.ask("settle", 0.0)
+                sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
+                break
+        self._raw = sum(s.v for s in sums) / self.lam
+        self._ell = float(in_order(self.members, [s.ell for s in sums]).sum())
 
     # -- certificates ----------------------------------------------------------------------------
 
     def certify(self) -> Certificate:
         """A full pass of all shards at one w, which is no visit and counted apart."""
+        return self._mended(self._certify)
+
+    def _certify(self) -> Certificate:
         sums = self.runner.ask("sums")
         v, average = sum(s.v for s in sums), sum(s.average for s in sums)
         ell = float(in_order(self.members, [s.ell for s in sums]).sum())
@@ -147,6 +198,7 @@ class ShardedEngine(Engine):
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
+        self.runner.keep()
         is_caught = any(notes.is_caught for notes in self._notes)
         return certificate.as_estimate() if is_caught else certificate
 
@@ -157,7 +209,7 @@ class ShardedEngine(Engine):
 
     def primal_at(self, w: np.ndarray) -> PrimalValue:
         """P at some w by a full pass."""
-        found = join_sweeps(self.members, self.runner.ask("look_at", w))
+        found = join_sweeps(self.members, self._mended(lambda: self.runner.ask("look_at", w)))
         self._certificate_calls += self.n_blocks
         return primal_of(self.blocks, found, w, self.lam)
 
@@ -178,8 +230,8 @@ class ShardedEngine(Engine):
     def refresh(self) -> None:
         """Renew the gap estimates of the iterates."""
         if self.calls_to_refresh:
-            self.runner.ask("refresh")
-            self._notes = self.runner.ask("notes")
+            self._mended(lambda: self.runner.ask("refresh"))
+            self._notes = self._mended(lambda: self.runner.ask("notes"))
 
     # -- what it knows ---------------------------------------------------------------------------
 
@@ -232,15 +284,16 @@ class ShardedEngine(Engine):
         return self._joined(is_last=True)
 
     def _joined(self, is_last: bool) -> State:
-        states = self.runner.ask("state", is_last)
+        states = self._mended(lambda: self.runner.ask("state", is_last))
         return join_states(self.blocks, self.members, states, sum(s.v for s in states))
 
     # -- checkpoints -----------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
         """The parts of all shards, and where the round is."""
+        parts = self._mended(lambda: self.runner.ask("to_save"))
         return {
-            "shards": {str(k): part for k, part in enumerate(self.runner.ask("to_save"))},
+            "shards": {str(k): part for k, part in enumerate(parts)},
             "raw": self._raw,
             "ell": self._ell,
             "certified_w": self._certified_w,
@@ -254,7 +307,8 @@ class ShardedEngine(Engine):
         """Go on as before `to_save`."""
         read, parts, d = Reader(saved), Reader(saved).inside("shards"), self.blocks.n_features
         each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
-        self._notes = self.runner.ask("restore", each=each)
+        self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
+        self.runner.keep([part for (part,) in each])
         self._raw = read.array("raw", np.float64, (d,))
         self._ell = read.number("ell")
         self._certified_w = read.array("certified_w", np.float64, (d,))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from blockwolfe.base.checks import check_integer, is_real
+from blockwolfe.base.checks import check_integer, check_positive, is_real
 from blockwolfe.distributed.engine import ShardedEngine
 from blockwolfe.distributed.processes import Processes
+from blockwolfe.distributed.ray_actors import Ray, ray_library
+from blockwolfe.distributed.remote import Care
 from blockwolfe.distributed.runners import Runner, Serial, Threads
+from blockwolfe.distributed.shard import Beginning
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
@@ -20,11 +24,7 @@ from blockwolfe.running.engine import Engine
 
 __all__ = ["Sharded"]
 
-RUNNERS: dict[str, type[Runner]] = {
-    "serial": Serial,
-    "threads": Threads,
-    "processes": Processes,
-}
+ENGINES = ("serial", "threads", "processes", "ray")
 
 
 @register
@@ -42,12 +42,19 @@ class Sharded(Method):
     ----------
     n_shards : as many shards, or fewer where there are fewer examples.
     engine : "threads", for tasks of this library and jitted ones; "processes", each with a copy
-        of its examples, for oracles in Python; or "serial", one shard after another.
+        of its examples, for oracles in Python; "ray", an actor of a Ray cluster each (needs the
+        extra `ray`); or "serial", one shard after another.
     inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one.
     rounds : joint steps in a pass. By default as many as take a fifth of the work, which is counted
         and not timed; at most 8.
     sigma : how many shards each one takes for pulling in its own direction, from 1 to `n_shards`.
         By default it follows what the last rounds have shown.
+    address : of a Ray cluster, as `ray.init` takes it. None is the one in use, or else a local one
+        for this run alone.
+    restarts : how often the worker of a shard, in a process or an actor, is replaced when it is
+        lost. The new one begins at the last certificate; work that was lost is not counted.
+    timeout : seconds after which a worker that has not answered is taken for lost. None is a minute
+        and ten times what the slowest of the others took.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
@@ -68,11 +75,14 @@ class Sharded(Method):
     inner: Any = field(default_factory=Auto)
     rounds: int | None = None
     sigma: float | None = None
+    address: str | None = field(default=None, repr=False)
+    restarts: int = field(default=3, repr=False)
+    timeout: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_integer("n_shards", self.n_shards, 1)
-        if self.engine not in RUNNERS:
-            raise unknown_option("engine", self.engine, list(RUNNERS))
+        if self.engine not in ENGINES:
+            raise unknown_option("engine", self.engine, ENGINES)
         object.__setattr__(self, "inner", as_method(self.inner))
         if not isinstance(self.inner, (Auto, BCFW)):
             raise OptionError(
@@ -82,12 +92,26 @@ class Sharded(Method):
         check_integer("rounds", self.rounds, 1, or_none=True)
         if self.sigma is not None:
             self._check_sigma()
+        self._check_workers()
 
     def _check_sigma(self) -> None:
         if not is_real(self.sigma) or not 1.0 <= float(self.sigma or 0.0) <= self.n_shards:
             raise OptionError(
                 f"sigma={self.sigma!r} must be None or a number from 1 to n_shards={self.n_shards}."
             )
+
+    def _check_workers(self) -> None:
+        """What is said of workers in other processes."""
+        check_integer("restarts", self.restarts, 0)
+        if self.timeout is not None:
+            check_positive("timeout", self.timeout, hint=" of seconds, or None")
+        if self.address is not None and (self.engine != "ray" or not isinstance(self.address, str)):
+            raise OptionError(
+                f"address={self.address!r} is for engine='ray' alone, and the address of a Ray "
+                f"cluster, such as 'auto' or 'ray://head:10001'; engine is {self.engine!r}."
+            )
+        if self.engine == "ray":
+            ray_library()
 
     @property
     def words(self) -> str:
@@ -127,4 +151,12 @@ class Sharded(Method):
         """Rounds of shards; of a single one there is nothing to join."""
         if self.n_shards == 1 or len(setup.blocks) == 1:
             return self.inner.start(setup)
-        return ShardedEngine(self, setup, RUNNERS[self.engine])
+        return ShardedEngine(self, setup, self._run)
+
+    def _run(self, n_shards: int, beginning: Callable[[int], Beginning]) -> Runner:
+        care = Care(self.restarts, self.timeout)
+        if self.engine == "ray":
+            return Ray(n_shards, beginning, care, self.address)
+        if self.engine == "processes":
+            return Processes(n_shards, beginning, care)
+        return (Serial if self.engine == "serial" else Threads)(n_shards, beginning)
