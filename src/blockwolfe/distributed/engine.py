@@ -66,6 +66,7 @@ class ShardedEngine(Engine):
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
         self._gap_numbers: dict[str, float] = {}
+        self.may_lose_parts = method.has_workers
         self.runner = run(len(self.members), self._beginnings(setup, setup.problem))
         self._notes: list[Notes] = []
         try:

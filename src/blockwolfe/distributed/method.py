@@ -54,7 +54,7 @@ class Sharded(Method):
     restarts : how often the worker of a shard, in a process or an actor, is replaced when it is
         lost. The new one begins at the last certificate; work that was lost is not counted.
     timeout : seconds after which a worker that has not answered is taken for lost. None is a minute
-        and ten times what the slowest of the others took.
+        and ten times what the slowest of the others took. To start, ten minutes are allowed.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
@@ -117,6 +117,11 @@ class Sharded(Method):
     def words(self) -> str:
         """How many shards, and what they do."""
         return f"{self.n_shards} shards ({self.engine}), {self.inner.words}"
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether shards live in other processes, which may be lost."""
+        return self.engine in ("processes", "ray")
 
     @property
     def can_walk(self) -> bool:

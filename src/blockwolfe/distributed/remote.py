@@ -25,6 +25,8 @@ __all__ = ["Care", "GoneError", "Remote", "Worker"]
 # A worker is taken for hung after so many seconds, and so many times what the slowest of those that
 # have answered took; while none has, nothing is known.
 PATIENCE_SECONDS, PATIENCE = 60.0, 10.0
+# To start, and to load its examples, each may take so many seconds at least.
+START_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Remote(Runner):
         try:
             for k in range(n_shards):
                 self._begin(k)
-            _raise_errors(self._collected())
+            _raise_errors(self._collected(START_SECONDS))
             self.replace_lost()
         except BaseException:
             self.end()
@@ -126,8 +128,8 @@ class Remote(Runner):
             raise LostError(values)
         return values
 
-    def _collected(self) -> list[Answer | None]:
-        """One answer of everyone that owes one; None of the others."""
+    def _collected(self, least_seconds: float = 0.0) -> list[Answer | None]:
+        """One answer of everyone that owes one; None of the others, and of those that hang."""
         answers: list[Answer | None] = [None] * self.n_shards
         began, slowest = time.monotonic(), 0.0
         waited = self._owing()
@@ -139,20 +141,21 @@ class Remote(Runner):
                     answers[worker.number] = worker.receive()
                 except GoneError as gone:
                     self._lose(worker, str(gone))
-            self._lose_hung(waited, time.monotonic() - began, slowest)
+            seconds = time.monotonic() - began
+            if seconds > max(self._limit(slowest), least_seconds):
+                for worker in waited:
+                    self._lose(worker, f"has not answered for {seconds:.3g} seconds")
             waited = [worker for worker in waited if not worker.fate]
         return answers
 
     def _owing(self) -> list[Any]:
         return [worker for worker in self._workers if worker.is_owing and not worker.fate]
 
-    def _lose_hung(self, waited: list[Any], seconds: float, slowest: float) -> None:
-        limit = self._care.timeout
-        if limit is None:
-            limit = PATIENCE_SECONDS + PATIENCE * slowest if slowest else float("inf")
-        if seconds > limit:
-            for worker in waited:
-                self._lose(worker, f"has not answered for {seconds:.3g} seconds")
+    def _limit(self, slowest: float) -> float:
+        """Seconds after which a worker hangs, when the slowest answer so far took `slowest`."""
+        if self._care.timeout is not None:
+            return self._care.timeout
+        return PATIENCE_SECONDS + PATIENCE * slowest if slowest else float("inf")
 
     def _lose(self, worker: Any, fate: str) -> None:
         worker.fate = fate
@@ -171,7 +174,7 @@ class Remote(Runner):
                 self._note_loss(worker)
             for worker in lost:
                 self._begin(worker.number)
-            _raise_errors(self._collected())
+            _raise_errors(self._collected(START_SECONDS))
 
     def _begin(self, number: int) -> None:
         """A new worker, which makes its shard."""

@@ -25,6 +25,7 @@ REMEDIES = {
     Status.STALLED: "Raise tol or lam, or scale features: steps gain less than rounding here.",
     Status.INEXACT_ORACLE: "Use an exact decoder (check_task tests it), or take "
     "estimates. (Nor is anything certified where a kernel is not positive semidefinite.)",
+    Status.SHARD_LOST: "See the ShardLostError; a checkpoint lets the next run go on.",
     Status.INTERRUPTED: "Go on with start=result.last_state, in solve or in fit.",
 }
 

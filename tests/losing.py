@@ -1,0 +1,77 @@
+"""Workers of shards that are killed or stopped while they work."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import psutil
+
+
+class Slow:
+    """A sign for each number, by an oracle that takes its time."""
+
+    n_features = 2
+
+    def __init__(self, seconds=0.0):
+        self.seconds = seconds
+
+    def features(self, x, y):
+        return np.array([x * y, float(y)])
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def decode(self, x, w):
+        return max((-1, 1), key=lambda h: h * (x * w[0] + w[1]))
+
+    def augmented_decode(self, x, y, w):
+        time.sleep(self.seconds)
+        return max((-1, 1), key=lambda h: (h != y) + h * (x * w[0] + w[1]))
+
+
+def process_ids(engine):
+    """The workers of all shards of this process, as the operating system knows them."""
+    children = psutil.Process().children(recursive=True)
+    if engine == "processes":
+        return sorted(c.pid for c in children if c.ppid() == os.getpid() and _is_loky(c))
+    return sorted(child.pid for child in children if _name(child).startswith("ray::Desk"))
+
+
+def _name(process):
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return " ".join(process.cmdline())
+    return ""
+
+
+def _is_loky(process):
+    return "loky" in _name(process) and "resource_tracker" not in _name(process)
+
+
+@contextlib.contextmanager
+def a_worker_is_sent(sent, engine, seconds, rng):
+    """A signal to some worker after so many seconds, or once there is one; a list of its number."""
+    hit, is_over = [], threading.Event()
+
+    def send():
+        is_over.wait(seconds)
+        while not is_over.wait(0.01):
+            found = process_ids(engine)
+            if found:
+                hit.append(int(rng.choice(found)))
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(hit[0], sent)
+                return
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield hit
+    finally:
+        is_over.set()
+        thread.join()
+        for pid in hit:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
