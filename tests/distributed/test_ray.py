@@ -1,9 +1,14 @@
 """Shards in a Ray cluster: the same bits as one after another, and nothing left behind."""
 
+import functools
+import os
+
+import numpy as np
 import pytest
 
 import blockwolfe as bw
 from sharding import LAM, Failing, numbers, problem_of
+from zoo import multiclass_data
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
 
@@ -29,6 +34,30 @@ def test_actors_give_the_same_bits(name, inner):
     assert serial.is_certified
     assert numbers(serial) == numbers(actors)
     assert ray.is_initialized()  # (a cluster that was in use stays as it was)
+
+
+def test_shards_are_loaded_where_they_live(tmp_path):
+    """In other processes, never in this one; the run is the same to the bit."""
+    X, Y = multiclass_data()
+    for k in range(2):
+        np.savez(tmp_path / f"{k}.npz", X=X[k::2], Y=Y[k::2])
+    found = {}
+    for engine in ("serial", "ray"):
+        shards = [functools.partial(load, tmp_path, k, engine) for k in range(2)]
+        problem = bw.ShardedProblem(bw.tasks.Multiclass(), shards, engine)
+        found[engine] = bw.solve(problem, LAM, tol=0.05, random_state=0)
+        assert found[engine].is_certified
+    assert found["serial"].w.tobytes() == found["ray"].w.tobytes()
+    here = {int(name.name.split("-")[1]) for name in tmp_path.glob("ray-*")}
+    assert here
+    assert os.getpid() not in here
+
+
+def load(folder, k, engine):
+    """A shard; which process has loaded it is seen by a file."""
+    (folder / f"{engine}-{os.getpid()}").touch()
+    with np.load(folder / f"{k}.npz") as data:
+        return data["X"], data["Y"]
 
 
 def test_more_shards_than_cores_are_refused():

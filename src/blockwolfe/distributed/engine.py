@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
@@ -12,15 +13,17 @@ import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import LostError, Runner
-from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
-from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
+from blockwolfe.distributed.shard import Beginning, Notes, Report
+from blockwolfe.distributed.splitting import Dealt
+from blockwolfe.distributed.states import in_order, join_states, join_sweeps
+from blockwolfe.distributed.watching import Log
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
-from blockwolfe.problem.problem import Problem
 from blockwolfe.problem.state import (
     State,
     are_within_bounds,
@@ -31,7 +34,6 @@ from blockwolfe.problem.state import (
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 from blockwolfe.running.engine import Engine
-from blockwolfe.tasks.reading.inputs import taken
 
 if TYPE_CHECKING:
     from blockwolfe.distributed.method import Sharded
@@ -50,12 +52,12 @@ class ShardedEngine(Engine):
         self,
         method: Sharded,
         setup: Setup,
-        run: Callable[[int, Callable[[int], Beginning]], Runner],
+        run: Callable[[int, Callable[[int], Any]], Runner],
     ) -> None:
-        assert setup.problem is not None
         self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
         self.n_blocks = len(setup.blocks)
-        self.members = dealt(self.n_blocks, min(method.n_shards, self.n_blocks))
+        self.split = _split_of(setup, method.n_shards)
+        self.members = self.split.members
         self._sizes = np.array([len(some) for some in self.members])
         self._raw = setup.state.v / setup.lam  # v / lam, before bounds
         self._ell = float(setup.state.ell.sum())
@@ -67,7 +69,8 @@ class ShardedEngine(Engine):
         self._rounds_left = 0
         self._gap_numbers: dict[str, float] = {}
         self.may_lose_parts = method.has_workers
-        self.runner = run(len(self.members), self._beginnings(setup, setup.problem))
+        self.runner = run(len(self.members), self._beginnings(setup))
+        self._log = Log(len(self.members), self.runner.is_concurrent)
         self._notes: list[Notes] = []
         try:
             self._notes = self._mended(self._checked_notes)
@@ -75,34 +78,25 @@ class ShardedEngine(Engine):
             self.end()
             raise
 
-    def _beginnings(self, setup: Setup, problem: Problem) -> Callable[[int], Beginning]:
+    def _beginnings(self, setup: Setup) -> Callable[[int], Beginning]:
         """What each shard is made from: once, or again where its worker was lost."""
         seeds = setup.rng.integers(2**63, size=len(self.members))
-        blocks, inner = setup.blocks, self.method.inner
+        split, inner, lam = self.split, self.method.inner, setup.lam
 
         def beginning(k: int) -> Beginning:
-            some = self.members[k]
-            X, Y = taken(problem.X, some), taken(problem.Y, some)
-            box = (blocks.lower, blocks.upper)
-            examples = Examples(problem.task, X, Y, blocks.weight[some], *box)
-            state = split_state(setup.state, some)
-            return Beginning(examples, inner, state, setup.lam, int(seeds[k]))
+            return Beginning(split.examples(k), inner, split.state(k), lam, int(seeds[k]))
 
         return beginning
 
     def _checked_notes(self) -> list[Notes]:
         """Refuse a task that numbers its parts otherwise where it sees other examples."""
-        whole = self.blocks.truth
-        for some, (length, part) in zip(self.members, self.runner.ask("truth"), strict=True):
-            state = split_state(
-                State(whole.start, whole.part, whole.value, np.zeros(self.n_blocks), part, ""), some
-            )
-            is_same = np.array_equal(np.diff(state.start), length)
-            if not (is_same and np.array_equal(state.part, part)):
-                raise OptionError(
-                    "method='sharded': the task numbers the parts of an example otherwise where it "
-                    "is given only some of them; use another method for this task."
-                )
+        if isinstance(self.split, Dealt):
+            for k, truth in enumerate(self.runner.ask("truth")):
+                if not self.split.is_numbered_alike(k, *truth):
+                    raise OptionError(
+                        "method='sharded': the task numbers the parts of an example otherwise "
+                        "where it is given only some of them; use another method for this task."
+                    )
         return self.runner.ask("notes")
 
     def end(self) -> None:
@@ -120,11 +114,13 @@ class ShardedEngine(Engine):
         if not self._rounds_left:
             self._left = _shared(min(max_visits, self.n_blocks), self._sizes)
             self._rounds_left = self._n_rounds
+            self._log.begin_pass()
         while self._rounds_left and may_go_on():
             self._make_round()
 
     def _make_round(self) -> None:
         visits = -(-self._left // self._rounds_left)
+        began = time.perf_counter()
         each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
         try:
             reports: list[Report | None] = self.runner.ask("go", self._raw, self._sigma, each=each)
@@ -135,6 +131,7 @@ class ShardedEngine(Engine):
                 self.runner.ask("settle", 0.0)
             raise
         self._join(reports)
+        self._log.add(reports, time.perf_counter() - began)
         self._left -= visits
         self._rounds_left -= 1
 
@@ -265,9 +262,10 @@ class ShardedEngine(Engine):
         return all(notes.has_visited_open for notes in self._notes)
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
-        """Active sets; the state of the estimates, or the dual where no certificate tells it."""
+        """Active sets, rounds; the state of estimates, or the dual without a certificate."""
         active = [notes.n_active for notes in self._notes]
         numbers = {"n_active": float(np.average(active, weights=self._sizes))}
+        numbers |= self._log.numbers()
         if is_certified:
             return numbers | self._gap_numbers
         return numbers if self.method.is_averaged else numbers | {"dual": self.dual()}
@@ -276,15 +274,17 @@ class ShardedEngine(Engine):
         """D of the present iterate."""
         return dual_value(self.blocks, self.lam * self._raw, self._ell, self.lam)
 
-    def state(self) -> State:
-        """The point of the certificate: with averaging, the average."""
+    def state(self) -> State | None:
+        """The point of the certificate: with averaging, the average; None: it stays with shards."""
         return self._joined(is_last=False)
 
-    def last_state(self) -> State:
-        """The last iterate."""
+    def last_state(self) -> State | None:
+        """The last iterate, likewise."""
         return self._joined(is_last=True)
 
-    def _joined(self, is_last: bool) -> State:
+    def _joined(self, is_last: bool) -> State | None:
+        if not isinstance(self.split, Dealt):
+            return None
         states = self._mended(lambda: self.runner.ask("state", is_last))
         return join_states(self.blocks, self.members, states, sum(s.v for s in states))
 
@@ -302,6 +302,7 @@ class ShardedEngine(Engine):
             "sigma": self._sigma,
             "left": self._left,
             "rounds_left": self._rounds_left,
+            "log": self._log.to_save(),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -317,6 +318,12 @@ class ShardedEngine(Engine):
         self._sigma = read.number("sigma", 1.0, float(len(self.members)))
         self._left = read.array("left", np.int64, (len(self.members),), least=0)
         self._rounds_left = read.integer("rounds_left")
+        self._log.restore(read.inside("log"))
+
+
+def _split_of(setup: Setup, n_shards: int) -> Dealt | ShardedProblem:
+    problem = setup.problem
+    return problem if isinstance(problem, ShardedProblem) else Dealt(setup, n_shards)
 
 
 def _shared(n_visits: int, sizes: np.ndarray) -> np.ndarray:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from blockwolfe.base.checks import check_integer, check_positive, is_real
 from blockwolfe.distributed.engine import ShardedEngine
-from blockwolfe.distributed.processes import Processes
-from blockwolfe.distributed.ray_actors import Ray, ray_library
+from blockwolfe.distributed.engines import WITH_WORKERS, check_engine, runner_of
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.remote import Care
-from blockwolfe.distributed.runners import Runner, Serial, Threads
-from blockwolfe.distributed.shard import Beginning
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.problem import Problem
 from blockwolfe.rules.registry import register
 from blockwolfe.running.engine import Engine
 
-__all__ = ["Sharded"]
-
-ENGINES = ("serial", "threads", "processes", "ray")
+__all__ = ["Sharded", "of_shards"]
 
 
 @register
@@ -81,8 +77,7 @@ class Sharded(Method):
 
     def __post_init__(self) -> None:
         check_integer("n_shards", self.n_shards, 1)
-        if self.engine not in ENGINES:
-            raise unknown_option("engine", self.engine, ENGINES)
+        check_engine(self.engine, self.address)
         object.__setattr__(self, "inner", as_method(self.inner))
         if not isinstance(self.inner, (Auto, BCFW)):
             raise OptionError(
@@ -105,13 +100,6 @@ class Sharded(Method):
         check_integer("restarts", self.restarts, 0)
         if self.timeout is not None:
             check_positive("timeout", self.timeout, hint=" of seconds, or None")
-        if self.address is not None and (self.engine != "ray" or not isinstance(self.address, str)):
-            raise OptionError(
-                f"address={self.address!r} is for engine='ray' alone, and the address of a Ray "
-                f"cluster, such as 'auto' or 'ray://head:10001'; engine is {self.engine!r}."
-            )
-        if self.engine == "ray":
-            ray_library()
 
     @property
     def words(self) -> str:
@@ -121,7 +109,7 @@ class Sharded(Method):
     @property
     def has_workers(self) -> bool:
         """Whether shards live in other processes, which may be lost."""
-        return self.engine in ("processes", "ray")
+        return self.engine in WITH_WORKERS
 
     @property
     def can_walk(self) -> bool:
@@ -154,14 +142,21 @@ class Sharded(Method):
 
     def start(self, setup: Setup) -> Engine:
         """Rounds of shards; of a single one there is nothing to join."""
-        if self.n_shards == 1 or len(setup.blocks) == 1:
+        is_whole = isinstance(setup.problem, Problem)
+        if is_whole and (self.n_shards == 1 or len(setup.blocks) == 1):
             return self.inner.start(setup)
-        return ShardedEngine(self, setup, self._run)
+        run = runner_of(self.engine, Care(self.restarts, self.timeout), self.address)
+        return ShardedEngine(self, setup, run)
 
-    def _run(self, n_shards: int, beginning: Callable[[int], Beginning]) -> Runner:
-        care = Care(self.restarts, self.timeout)
-        if self.engine == "ray":
-            return Ray(n_shards, beginning, care, self.address)
-        if self.engine == "processes":
-            return Processes(n_shards, beginning, care)
-        return (Serial if self.engine == "serial" else Threads)(n_shards, beginning)
+
+def of_shards(method: Method, problem: ShardedProblem) -> Sharded:
+    """The method for a problem that comes as shards: the one given, or in each shard."""
+    n_shards = len(problem.shards)
+    if not isinstance(method, Sharded):
+        return Sharded(n_shards, problem.engine, method, address=problem.address)
+    if method.n_shards != n_shards:
+        raise OptionError(
+            f"method has n_shards={method.n_shards}, and the problem {n_shards} shards; give "
+            f"Sharded(n_shards={n_shards}, ...)."
+        )
+    return method

@@ -11,7 +11,6 @@ from typing import Any
 from joblib.externals.loky.backend.reduction import dumps, loads
 
 from blockwolfe.distributed.remote import Care, GoneError, Remote, Worker
-from blockwolfe.distributed.shard import Beginning
 from blockwolfe.distributed.travel import Answer, Desk, opened
 from blockwolfe.errors import OptionError
 from blockwolfe.problem.child import END_SECONDS, Child
@@ -65,7 +64,7 @@ class _Process(Worker):
 class Processes(Remote):
     """A process for every shard: also oracles in Python run at once."""
 
-    def __init__(self, n_shards: int, beginning: Callable[[int], Beginning], care: Care) -> None:
+    def __init__(self, n_shards: int, beginning: Callable[[int], Any], care: Care) -> None:
         if multiprocessing.current_process().daemon:
             raise OptionError(
                 'engine="processes": a daemonic process may not start others; use "threads".'

@@ -12,7 +12,6 @@ from typing import Any
 
 from blockwolfe.base.optional import optional
 from blockwolfe.distributed.remote import Care, GoneError, Remote, Worker
-from blockwolfe.distributed.shard import Beginning
 from blockwolfe.distributed.travel import Answer, Desk, opened
 from blockwolfe.errors import OptionError
 
@@ -65,7 +64,7 @@ class Ray(Remote):
     def __init__(
         self,
         n_shards: int,
-        beginning: Callable[[int], Beginning],
+        beginning: Callable[[int], Any],
         care: Care,
         address: str | None = None,
     ) -> None:

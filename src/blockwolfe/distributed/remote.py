@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockwolfe.distributed.runners import LostError, Runner
-from blockwolfe.distributed.shard import Beginning
 from blockwolfe.distributed.travel import Answer, packed
 from blockwolfe.errors import ShardLostError, WorkerWarning
 from blockwolfe.problem.child import LOOK_SECONDS
 
-__all__ = ["Care", "GoneError", "Remote", "Worker"]
+__all__ = ["Care", "GoneError", "Remote", "Worker", "mended"]
 
 # A worker is taken for hung after so many seconds, and so many times what the slowest of those that
 # have answered took; while none has, nothing is known.
@@ -35,6 +34,15 @@ class Care:
 
     restarts: int = 3  # of each shard, in a run
     timeout: float | None = None  # seconds until a worker is taken for hung; None: as above
+
+
+def mended(runner: Runner, work: Callable[[], Any]) -> Any:
+    """What `work` returns, with new workers and from its beginning where some were lost."""
+    while True:
+        try:
+            return work()
+        except LostError:
+            runner.replace_lost()
 
 
 class GoneError(Exception):
@@ -69,7 +77,7 @@ class Worker(ABC):
 class Remote(Runner):
     """A worker for every shard; subclasses say what a worker is, and how to wait for some."""
 
-    def __init__(self, n_shards: int, beginning: Callable[[int], Beginning], care: Care) -> None:
+    def __init__(self, n_shards: int, beginning: Callable[[int], Any], care: Care) -> None:
         self.n_shards, self._beginning, self._care = n_shards, beginning, care
         self._workers: list[Any] = []
         self._kept: list[Any] = [None] * n_shards  # parts of a checkpoint; None: the beginning

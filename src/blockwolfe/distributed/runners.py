@@ -1,16 +1,16 @@
 """Who runs the shards: one after another here, or each in a thread of its own.
 
-A runner sends one message to all shards, and collects the answers in the order of shards: what is
-summed up of them is the same to the bit, whoever ran them.
+A shard is what `beginning(k).make()` gives, where it is to live. A runner sends one message to all
+shards, and collects the answers in the order of shards: what is summed up of them is the same to
+the bit, whoever ran them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from blockwolfe.distributed.shard import Beginning, Shard
 from blockwolfe.problem.crew import Crew
 
 __all__ = ["LostError", "Runner", "Serial", "Threads"]
@@ -28,6 +28,7 @@ class Runner(ABC):
     """All shards, wherever they are."""
 
     n_shards: int
+    is_concurrent: ClassVar[bool] = True  # whether shards work at the same time
 
     @abstractmethod
     def ask(
@@ -55,9 +56,11 @@ class Runner(ABC):
 class Serial(Runner):
     """Shards of this process, one after another: for tests, and where there is one core."""
 
-    def __init__(self, n_shards: int, beginning: Callable[[int], Beginning]) -> None:
+    is_concurrent = False
+
+    def __init__(self, n_shards: int, beginning: Callable[[int], Any]) -> None:
         self.n_shards = n_shards
-        self._shards = [Shard(beginning(k)) for k in range(n_shards)]
+        self._shards = [beginning(k).make() for k in range(n_shards)]
 
     def ask(
         self, message: str, *common: Any, each: Sequence[tuple[Any, ...]] | None = None
@@ -82,7 +85,9 @@ class Serial(Runner):
 class Threads(Serial):
     """A thread for every shard: machine code runs in all of them at once."""
 
-    def __init__(self, n_shards: int, beginning: Callable[[int], Beginning]) -> None:
+    is_concurrent = True
+
+    def __init__(self, n_shards: int, beginning: Callable[[int], Any]) -> None:
         super().__init__(n_shards, beginning)
         self._crew = Crew(self.n_shards)
 

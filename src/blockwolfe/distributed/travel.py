@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from joblib.externals.loky.backend.reduction import dumps, loads
 
-from blockwolfe.distributed.shard import Beginning, Report, Shard
+from blockwolfe.distributed.shard import Report
 from blockwolfe.errors import InputError
 from blockwolfe.problem.serving import as_sent
 
@@ -110,9 +110,9 @@ class Desk:
         except Exception as error:
             return bytes(dumps(Answer(error=as_sent(error))))
 
-    def _begin(self, begun: Beginning, kept: dict[str, Any] | None) -> None:
+    def _begin(self, begun: Any, kept: dict[str, Any] | None) -> None:
         """A shard at its beginning, or where it was last kept."""
-        self._shard = Shard(begun)
+        self._shard = begun.make()
         if kept is not None:
             self._shard.restore(kept)
 
