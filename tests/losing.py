@@ -37,17 +37,18 @@ def process_ids(engine):
     children = psutil.Process().children(recursive=True)
     if engine == "processes":
         return sorted(c.pid for c in children if c.ppid() == os.getpid() and _is_loky(c))
-    return sorted(child.pid for child in children if _name(child).startswith("ray::Desk"))
+    return sorted(child.pid for child in children if name_of(child).startswith("ray::Desk"))
 
 
-def _name(process):
+def name_of(process):
+    """Its command line; nothing where it is gone."""
     with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
         return " ".join(process.cmdline())
     return ""
 
 
 def _is_loky(process):
-    return "loky" in _name(process) and "resource_tracker" not in _name(process)
+    return "loky" in name_of(process) and "resource_tracker" not in name_of(process)
 
 
 @contextlib.contextmanager
