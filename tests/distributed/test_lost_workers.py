@@ -11,7 +11,8 @@ import pytest
 import blockwolfe as bw
 from amount import ALL
 from blockwolfe.errors import ShardLostError, WorkerWarning
-from losing import Slow, a_worker_is_sent, process_ids
+from losing import Slow, a_worker_is_sent, ignore_others, process_ids
+from sharding import LAM as LAM_OF_ENGINE
 from sharding import engine_of
 
 LAM, TOL = 0.2, 0.01
@@ -42,6 +43,7 @@ def ray_cluster():
 
 @pytest.fixture(params=["processes", "ray"])
 def engine(request):
+    ignore_others()
     if request.param == "ray":
         request.getfixturevalue("ray_cluster")
     return request.param
@@ -103,6 +105,45 @@ def test_a_round_goes_on_without_a_lost_worker(engine):
     finally:
         run.end()
     wait_until_gone(engine)
+
+
+def test_all_workers_are_lost_at_once():
+    ignore_others()
+    run = engine_of(slow_problem(0.0), bw.Sharded(2, "processes", "bcfw", rounds=1))
+    try:
+        advance(run, 1)
+        certified = run.certify()
+        advance(run, 1)
+        for pid in process_ids("processes"):
+            os.kill(pid, signal.SIGKILL)
+        with pytest.warns(WorkerWarning, match="last certificate"):
+            advance(run, 1)
+        assert run.dual() == pytest.approx(certified.dual, abs=1e-14)
+    finally:
+        run.end()
+
+
+def test_a_checkpoint_of_a_torn_run_is_put_right():
+    """Ctrl-C while shards settle: some have moved, and the run has not."""
+    problem = slow_problem(0.0)
+    run = engine_of(problem, bw.Sharded(2, "serial", "bcfw", rounds=1))
+    run.advance(20, lambda: True)
+    ask = run.runner.ask
+
+    def interrupted(message, *common, each=None):
+        if message != "settle":
+            return ask(message, *common, each=each)
+        run.runner._shards[0].settle(*each[0])
+        raise KeyboardInterrupt
+
+    run.runner.ask = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        run.advance(20, lambda: True)
+    run.runner.ask = ask
+    saved = run.to_save()
+    assert LAM_OF_ENGINE * saved["raw"] == pytest.approx(
+        saved["shards"]["0"]["v"] + saved["shards"]["1"]["v"], abs=1e-14
+    )
 
 
 def test_a_worker_that_hangs_is_replaced(engine):

@@ -42,8 +42,11 @@ def test_options_that_make_no_sense(options, named):
 
 def test_a_library_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
+    problem = problem_of("multiclass-dense")
     with pytest.raises(MissingLibraryError, match=r"blockwolfe\[ray\]"):
-        bw.Sharded(2, "ray")
+        bw.solve(problem, LAM, bw.Sharded(2, "ray"))
+    with pytest.raises(MissingLibraryError, match=r"blockwolfe\[ray\]"):
+        bw.ShardedProblem(problem.task, [(problem.X, problem.Y)], "ray")
 
 
 def test_a_kernel_needs_one_shard():

@@ -67,6 +67,7 @@ class ShardedEngine(Engine):
         self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
+        self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
         self._gap_numbers: dict[str, float] = {}
         self.may_lose_parts = method.has_workers
         self.runner = run(len(self.members), self._beginnings(setup))
@@ -138,10 +139,12 @@ class ShardedEngine(Engine):
     def _join(self, reports: list[Report | None]) -> None:
         """The joint step of a round; a shard whose worker was lost stays where it was kept."""
         known = {k: report for k, report in enumerate(reports) if report is not None}
-        changes, ells = (
-            [r.change for r in known.values()],
-            np.array([r.ell for r in known.values()]),
-        )
+        changes = [report.change for report in known.values()]
+        ells = np.array([report.ell for report in known.values()])
+        self._is_torn = True
+        if not known:
+            self._mend()
+            return
         c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
         shares = np.zeros(len(reports))
         shares[list(known)] = c
@@ -151,7 +154,7 @@ class ShardedEngine(Engine):
             self._mend()
             return
         self._raw = moved(self._raw, self.lam, changes, c)
-        self._ell += float(c @ ells)
+        self._ell, self._is_torn = self._ell + float(c @ ells), False
         self._notes = [report.notes for report in known.values()]
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
@@ -169,6 +172,7 @@ class ShardedEngine(Engine):
 
     def _mend(self) -> None:
         """New workers for those that are lost, at shards as they were kept; v is theirs now."""
+        self._is_torn = True
         while True:
             self.runner.replace_lost()
             with suppress(LostError):
@@ -177,6 +181,7 @@ class ShardedEngine(Engine):
                 break
         self._raw = sum(s.v for s in sums) / self.lam
         self._ell = float(in_order(self.members, [s.ell for s in sums]).sum())
+        self._is_torn = False
 
     # -- certificates ----------------------------------------------------------------------------
 
@@ -191,7 +196,7 @@ class ShardedEngine(Engine):
         w = weights_of(self.blocks, average, self.lam)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
         certificate = certificate_of(self.blocks, average, ell, found, self.lam)
-        self._raw, self._certified_w = v / self.lam, w
+        self._raw, self._certified_w, self._is_torn = v / self.lam, w, False
         taken = self.runner.ask("take", self._raw)
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
@@ -292,6 +297,8 @@ class ShardedEngine(Engine):
 
     def to_save(self) -> dict[str, Any]:
         """The parts of all shards, and where the round is."""
+        if self._is_torn:
+            self._mend()
         parts = self._mended(lambda: self.runner.ask("to_save"))
         return {
             "shards": {str(k): part for k, part in enumerate(parts)},

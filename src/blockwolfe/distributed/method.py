@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from blockwolfe.base.checks import check_integer, check_positive, is_real
 from blockwolfe.distributed.engine import ShardedEngine
-from blockwolfe.distributed.engines import WITH_WORKERS, check_engine, runner_of
+from blockwolfe.distributed.engines import WITH_WORKERS, check_engine, check_installed, runner_of
 from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.remote import Care
 from blockwolfe.errors import OptionError
@@ -132,7 +132,8 @@ class Sharded(Method):
         return float(self.inner.full_pass_every)
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse a kernel, and what the method of shards refuses."""
+        """Refuse a kernel, what the method of shards refuses, and a library that is missing."""
+        check_installed(self.engine)
         self.inner.check_blocks(blocks)
         if blocks.kernel is not None and self.n_shards > 1:
             raise OptionError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.words import counted
-from blockwolfe.distributed.engines import check_engine, runner_of
+from blockwolfe.distributed.engines import check_engine, check_installed, runner_of
 from blockwolfe.distributed.remote import Care, mended
 from blockwolfe.distributed.splitting import LoadedExamples
 from blockwolfe.distributed.survey import Held, Survey, check_can_learn, fitted_to_all
@@ -67,6 +67,7 @@ class ShardedProblem:
         check_protocol(task)
         self.shards = _checked_shards(shards)
         check_engine(engine, address)
+        check_installed(engine)
         self.engine, self.address, self.bounds = engine, address, bounds
         if sample is None:
             check_can_learn(task)

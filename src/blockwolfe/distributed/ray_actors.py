@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from blockwolfe.base.optional import optional
 from blockwolfe.distributed.remote import Care, GoneError, Remote, Worker
 from blockwolfe.distributed.travel import Answer, Desk, opened
-from blockwolfe.errors import OptionError
+from blockwolfe.errors import OptionError, ShardLostError
 
 __all__ = ["Ray", "ray_library"]
 
@@ -91,15 +91,29 @@ class Ray(Remote):
             )
 
     def _new(self, number: int) -> _Actor:
-        return _Actor(number, self._ray, self._make)
+        with self._cluster():
+            return _Actor(number, self._ray, self._make)
 
     def _shared(self, common: bytes) -> Any:
-        return self._ray.put(common)
+        with self._cluster():
+            return self._ray.put(common)
 
     def _ready(self, workers: Sequence[Any], seconds: float) -> list[Any]:
         of = {worker.owed[0]: worker for worker in workers}
-        ready, _ = self._ray.wait(list(of), num_returns=1, timeout=seconds)
+        with self._cluster():
+            ready, _ = self._ray.wait(list(of), num_returns=1, timeout=seconds)
         return [of[one] for one in ready]
+
+    @contextlib.contextmanager
+    def _cluster(self) -> Iterator[None]:
+        """An error of Ray that is not of one actor means that the cluster is gone or full."""
+        try:
+            yield
+        except self._ray.exceptions.RayError as error:
+            raise ShardLostError(
+                f"the Ray cluster can no longer be used ({_why(error)}), and the dual point is "
+                "lost with it. Give a checkpoint to go on from."
+            ) from error
 
     def end(self) -> None:
         """Let the actors go, and the cluster that was started for them."""
