@@ -2,7 +2,8 @@
 
 import numpy as np
 
-SECONDS = ("seconds", "oracle_seconds")  # columns of a trace that differ all the same
+# Columns of a trace that differ all the same.
+SECONDS = ("seconds", "oracle_seconds", "communication_share", "slowest_shard")
 
 
 def content(result):

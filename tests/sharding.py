@@ -48,3 +48,23 @@ def engine_of(problem, method):
     blocks, rng = problem.blocks, np.random.default_rng(0)
     state, workers = problem.initial_state(), Workers(blocks, 1)
     return method.start(Setup(blocks, state, LAM, rng, workers, problem=problem))
+
+
+class Failing:
+    """A task whose oracle fails once w has moved."""
+
+    n_features = 1
+
+    def features(self, x, y):
+        return np.array([float(x * y)])
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def decode(self, x, w):
+        return 1
+
+    def augmented_decode(self, x, y, w):
+        if x == 3 and w.any():
+            raise ArithmeticError("no such thing")
+        return max((-1, 1), key=lambda h: (h != y) + h * x * w[0])

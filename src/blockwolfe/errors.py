@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -121,11 +122,16 @@ class OracleWarning(UserWarning):
 
 
 class ShardLostError(BlockwolfeError, RuntimeError):
-    """A process that held a part of the training set is gone.
+    """A worker that held a part of the training set is gone for good.
 
-    >>> issubclass(ShardLostError, RuntimeError)
-    True
+    `result` has the weights of the last certificate with that certificate, and no dual point; it is
+    None where there was none.
+
+    >>> issubclass(ShardLostError, RuntimeError), ShardLostError("gone").result
+    (True, None)
     """
+
+    result: Any = None
 
 
 class WorkerWarning(RuntimeWarning):

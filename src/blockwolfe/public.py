@@ -6,6 +6,7 @@ from blockwolfe.comparison.result import Comparison
 from blockwolfe.data.vectorizers.alignments import AlignmentVectorizer
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.distributed.method import Sharded
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import (
     BlockwolfeError,
     DataNotFoundError,
@@ -149,6 +150,7 @@ __all__ = [
     "SegmentationDisplay",
     "SelectionDisplay",
     "Sharded",
+    "ShardedProblem",
     "State",
     "Status",
     "Step",

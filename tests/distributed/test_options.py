@@ -1,9 +1,12 @@
 """Options that make no sense are refused before any work, and runs go on from checkpoints."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.errors import MissingLibraryError
 from sharding import LAM, TOL, engine_of, numbers, problem_of
 from zoo import multiclass_data
 
@@ -24,11 +27,26 @@ from zoo import multiclass_data
         ({"sigma": 3.0}, "n_shards=2"),
         ({"sigma": float("nan")}, "sigma=nan"),
         ({"sigma": "1"}, "sigma='1'"),
+        ({"address": "auto"}, "address='auto'"),
+        ({"restarts": -1}, "restarts=-1"),
+        ({"restarts": None}, "restarts=None"),
+        ({"timeout": 0.0}, "timeout=0.0"),
+        ({"timeout": "1"}, "timeout='1'"),
+        ({"timeout": float("nan")}, "timeout=nan"),
     ],
 )
 def test_options_that_make_no_sense(options, named):
     with pytest.raises(bw.OptionError, match=named):
         bw.Sharded(**options)
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    problem = problem_of("multiclass-dense")
+    with pytest.raises(MissingLibraryError, match=r"blockwolfe\[ray\]"):
+        bw.solve(problem, LAM, bw.Sharded(2, "ray"))
+    with pytest.raises(MissingLibraryError, match=r"blockwolfe\[ray\]"):
+        bw.ShardedProblem(problem.task, [(problem.X, problem.Y)], "ray")
 
 
 def test_a_kernel_needs_one_shard():

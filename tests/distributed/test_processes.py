@@ -2,14 +2,16 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.distributed.processes import _Member, thickened, thinned
+from blockwolfe.distributed.processes import _Process
+from blockwolfe.distributed.travel import packed, thickened, thinned
 from blockwolfe.errors import ShardLostError
-from sharding import LAM, engine_of, numbers, problem_of
+from sharding import LAM, Failing, engine_of, numbers, problem_of
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "multiclass-python"])
@@ -32,9 +34,10 @@ def test_vectors_travel_as_they_are(n_zeros):
 
 
 def test_a_lost_process_is_named_and_nothing_is_left():
-    engine = engine_of(problem_of("multiclass-python"), bw.Sharded(2, "processes"))
+    method = bw.Sharded(2, "processes", restarts=0)
+    engine = engine_of(problem_of("multiclass-python"), method)
     engine.advance(12, lambda: True)
-    members = list(engine.runner._members)
+    members = [worker.child for worker in engine.runner._workers]
     os.kill(members[1].process.pid, signal.SIGKILL)
     with pytest.raises(ShardLostError, match="shard 1 was killed by SIGKILL"):
         engine.advance(12, lambda: True)
@@ -61,34 +64,15 @@ class Halting:
 
 
 def test_ctrl_c_does_not_cut_a_message_in_two():
-    member = object.__new__(_Member)
-    member.connection, member.number, member.n_owed = Halting(), 0, 0
+    worker = object.__new__(_Process)
+    worker.child, worker._n_owed = SimpleNamespace(connection=Halting()), 0
     with pytest.raises(KeyboardInterrupt):
-        member.send(b"message")
-    assert (member.connection.sent, member.n_owed) == ([b"m", b"essage"], 1)
+        worker.send(packed("own"), packed(()))
+    assert len(worker.child.connection.sent) == 2
+    assert worker.is_owing
     with pytest.raises(KeyboardInterrupt):
-        member.receive()
-    assert member.n_owed == 0
-
-
-class Failing:
-    """A task whose oracle fails once w has moved."""
-
-    n_features = 1
-
-    def features(self, x, y):
-        return np.array([float(x * y)])
-
-    def loss(self, y, y_hat):
-        return float(y != y_hat)
-
-    def decode(self, x, w):
-        return 1
-
-    def augmented_decode(self, x, y, w):
-        if x == 3 and w.any():
-            raise ArithmeticError("no such thing")
-        return max((-1, 1), key=lambda h: (h != y) + h * x * w[0])
+        worker.receive()
+    assert not worker.is_owing
 
 
 @pytest.mark.parametrize("engine", ["serial", "threads", "processes"])

@@ -15,7 +15,12 @@ __all__ = ["Checks"]
 
 # Rounding errors are allowed to be so many times the resolution that a certificate states.
 ROUNDINGS = 8.0
-TIMES = {"seconds", "oracle_seconds"}  # columns of a trace that no two runs have alike
+TIMES = {
+    "seconds",
+    "oracle_seconds",
+    "communication_share",
+    "slowest_shard",
+}  # columns of a trace that no two runs have alike
 
 
 class Checks:

@@ -29,7 +29,7 @@ __all__ = ["Killed", "run_case"]
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 MOST_KILLS = 3
 LIMIT = 60.0  # seconds that a run of a case may take
-TIMES = {"seconds", "oracle_seconds"}
+TIMES = {"seconds", "oracle_seconds", "communication_share", "slowest_shard"}
 
 
 class Killed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -30,6 +31,7 @@ __all__ = [
     "Set",
     "TaskName",
     "Template",
+    "expanded",
     "numbers_of",
 ]
 
@@ -85,7 +87,9 @@ def complete_measure(incomplete: str) -> list[str]:
 
 
 _TASK_HELP = f"What is predicted: {', '.join(TASKS)}."
-_DATA_HELP = "Files, gzip or plain, - for standard input, or dataset:NAME/SPLIT."
+_DATA_HELP = (
+    "Files, gzip or plain, patterns of them in quotes, - for standard input, or dataset:NAME/SPLIT."
+)
 
 TaskName = Annotated[
     str, typer.Argument(metavar="TASK", help=_TASK_HELP, autocompletion=_complete(TASKS))
@@ -186,7 +190,25 @@ class Given:
 
         entry = find_task(self.task)
         made = (self.format, self.template, self.min_count, self.column)
-        return read_training(entry, self.data, *made)
+        return read_training(entry, expanded(self.data), *made)
+
+
+def expanded(data: Sequence[str]) -> list[str]:
+    """Files that patterns such as 'part-*.txt.gz' stand for, in the order of their names."""
+    from glob import glob, has_magic
+
+    from blockwolfe.errors import InputError
+
+    found: list[str] = []
+    for path in data:
+        if not has_magic(path) or Path(path).exists() or path.startswith("dataset:"):
+            found.append(path)
+            continue
+        matching = sorted(glob(path, recursive=True))
+        if not matching:
+            raise InputError(f"no file matches {path}; check the pattern and the folder.")
+        found += matching
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,6 +98,22 @@ Patience = Annotated[
 HeldOut = Annotated[
     str | None, typer.Option(metavar="DATA", help="Other data, whose loss is traced.")
 ]
+NShards = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Split the examples into so many shards, each on its own core."),
+]
+ShardEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Where shards are: threads, processes, ray, serial; else threads.",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="With --engine ray: a cluster, such as auto; else local."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
@@ -132,6 +148,10 @@ class Training(o.Run):
     validation_fraction: Fraction = None
     n_iter_no_change: Patience = None
 
+    n_shards: NShards = None
+    engine: ShardEngine = None
+    address: Address = None
+
     def stopping(self) -> dict[str, Any]:
         """Those options of early stopping that are given."""
         names = ("validation_fraction", "n_iter_no_change")
@@ -141,7 +161,14 @@ class Training(o.Run):
     def options(self) -> dict[str, Any]:
         """What every estimator takes."""
         passes = "auto" if self.max_passes is None else self.max_passes
-        return {**super().options(), "tol": self.tol, "max_passes": passes}
+        given = {**super().options(), "tol": self.tol, "max_passes": passes}
+        return given if self.n_shards is None else given | {"method": self._sharded(self.n_shards)}
+
+    def _sharded(self, n_shards: int) -> Any:
+        """The method, in each of so many shards."""
+        from blockwolfe.distributed.method import Sharded
+
+        return Sharded(n_shards, self.engine or "threads", self.method, address=self.address)
 
 
 @grouped
@@ -173,13 +200,14 @@ def train(
       blockwolfe train cut dataset:horses/train -o horses.npz --lam 100 --tol 0.1
       blockwolfe train multiclass data.svm -o model.npz --C 1 --checkpoint run.npz
       blockwolfe train parsing en.conllu.gz -o parser.npz --time-limit 600
+      blockwolfe train chain 'part-*.txt.gz' -o tagger.npz --engine ray --n-shards 8
       blockwolfe train chain dataset:ocr-small/train -o ocr.npz --config ocr.toml
     """
     from blockwolfe.base.compiled import silent_compilation
     from blockwolfe.cli.files import check_output, read_later
 
     task = given.made()
-    check_output(output, training.checkpoint, held_out, *given.data)
+    check_output(output, training.checkpoint, held_out, *o.expanded(given.data))
     _check(strength, training, held_out)
     svm = (_single if strength.cv is None else _chooser)(task, strength, training)
     reader, examples = given.read()
@@ -221,6 +249,8 @@ def _check(strength: Strength, training: Training, held_out: str | None) -> None
     _check_stopping(strength, training, held_out)
     _check_given(strength.lam, strength.c)
     check_method(training.method)
+    if training.n_shards is None:
+        _refuse("without --n-shards", engine=training.engine, address=training.address)
     if strength.scoring is not None:
         scorer(strength.scoring)
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
-from blockwolfe.distributed.runners import Runner
-from blockwolfe.distributed.shard import Beginning, Examples, Notes, Report
-from blockwolfe.distributed.states import dealt, in_order, join_states, join_sweeps, split_state
-from blockwolfe.dual.growth import corners_of
+from blockwolfe.distributed.runners import LostError, Runner
+from blockwolfe.distributed.shard import Beginning, Notes, Report
+from blockwolfe.distributed.splitting import Dealt
+from blockwolfe.distributed.states import in_order, join_states, join_sweeps
+from blockwolfe.distributed.watching import Log
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
-from blockwolfe.problem.problem import Problem
 from blockwolfe.problem.state import (
     State,
     are_within_bounds,
@@ -32,12 +34,13 @@ from blockwolfe.problem.state import (
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 from blockwolfe.running.engine import Engine
-from blockwolfe.tasks.reading.inputs import taken
 
 if TYPE_CHECKING:
     from blockwolfe.distributed.method import Sharded
 
 __all__ = ["ShardedEngine"]
+
+Anything = TypeVar("Anything")
 
 
 class ShardedEngine(Engine):
@@ -46,12 +49,15 @@ class ShardedEngine(Engine):
     method: Sharded
 
     def __init__(
-        self, method: Sharded, setup: Setup, run: Callable[[list[Beginning]], Runner]
+        self,
+        method: Sharded,
+        setup: Setup,
+        run: Callable[[int, Callable[[int], Any]], Runner],
     ) -> None:
-        assert setup.problem is not None
         self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
         self.n_blocks = len(setup.blocks)
-        self.members = dealt(self.n_blocks, min(method.n_shards, self.n_blocks))
+        self.split = _split_of(setup, method.n_shards)
+        self.members = self.split.members
         self._sizes = np.array([len(some) for some in self.members])
         self._raw = setup.state.v / setup.lam  # v / lam, before bounds
         self._ell = float(setup.state.ell.sum())
@@ -61,39 +67,39 @@ class ShardedEngine(Engine):
         self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
+        self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
         self._gap_numbers: dict[str, float] = {}
-        self.runner = run(self._beginnings(setup, setup.problem))
-        self._notes: list[Notes] = self._checked_notes()
+        self.may_lose_parts = method.has_workers
+        self.runner = run(len(self.members), self._beginnings(setup))
+        self._log = Log(len(self.members), self.runner.is_concurrent)
+        self._notes: list[Notes] = []
+        try:
+            self._notes = self._mended(self._checked_notes)
+        except BaseException:
+            self.end()
+            raise
         # (`counts` adds up the sweeps of all shards, each over its own corners)
         self.sweep_share = self._notes[0].sweep_share / len(self.members)
 
-    def _beginnings(self, setup: Setup, problem: Problem) -> list[Beginning]:
+    def _beginnings(self, setup: Setup) -> Callable[[int], Beginning]:
+        """What each shard is made from: once, or again where its worker was lost."""
         seeds = setup.rng.integers(2**63, size=len(self.members))
-        blocks, begun, whole = setup.blocks, [], setup.state
-        if whole.active is None:  # (of the same kind in every shard, or they could not be joined)
-            whole = replace(whole, active=corners_of(blocks, whole))
-        for some, seed in zip(self.members, seeds, strict=True):
-            X, Y = taken(problem.X, some), taken(problem.Y, some)
-            box = (blocks.lower, blocks.upper)
-            examples = Examples(problem.task, X, Y, blocks.weight[some], *box)
-            state = split_state(whole, some)
-            begun.append(Beginning(examples, self.method.inner, state, setup.lam, int(seed)))
-        return begun
+        split, inner, lam = self.split, self.method.inner, setup.lam
+
+        def beginning(k: int) -> Beginning:
+            return Beginning(split.examples(k), inner, split.state(k), lam, int(seeds[k]))
+
+        return beginning
 
     def _checked_notes(self) -> list[Notes]:
         """Refuse a task that numbers its parts otherwise where it sees other examples."""
-        whole = self.blocks.truth
-        for some, (length, part) in zip(self.members, self.runner.ask("truth"), strict=True):
-            state = split_state(
-                State(whole.start, whole.part, whole.value, np.zeros(self.n_blocks), part, ""), some
-            )
-            is_same = np.array_equal(np.diff(state.start), length)
-            if not (is_same and np.array_equal(state.part, part)):
-                self.end()
-                raise OptionError(
-                    "method='sharded': the task numbers the parts of an example otherwise where it "
-                    "is given only some of them; use another method for this task."
-                )
+        if isinstance(self.split, Dealt):
+            for k, truth in enumerate(self.runner.ask("truth")):
+                if not self.split.is_numbered_alike(k, *truth):
+                    raise OptionError(
+                        "method='sharded': the task numbers the parts of an example otherwise "
+                        "where it is given only some of them; use another method for this task."
+                    )
         return self.runner.ask("notes")
 
     def end(self) -> None:
@@ -102,7 +108,7 @@ class ShardedEngine(Engine):
 
     def prepare(self) -> None:
         """In every shard."""
-        self.runner.ask("prepare")
+        self._mended(lambda: self.runner.ask("prepare"))
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -111,49 +117,95 @@ class ShardedEngine(Engine):
         if not self._rounds_left:
             self._left = _shared(min(max_visits, self.n_blocks), self._sizes)
             self._rounds_left = self._n_rounds
+            self._log.begin_pass()
         while self._rounds_left and may_go_on():
             self._make_round()
 
     def _make_round(self) -> None:
+        if self._is_torn:
+            self._mend()
         visits = -(-self._left // self._rounds_left)
+        began = time.perf_counter()
         each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
         try:
-            reports: list[Report] = self.runner.ask("go", self._raw, self._sigma, each=each)
+            reports: list[Report | None] = self.runner.ask("go", self._raw, self._sigma, each=each)
+        except LostError as lost:  # (the others have done their work)
+            reports = lost.answers
         except BaseException:  # (what some have done alone is taken back by all)
-            self.runner.ask("settle", 0.0)
+            with suppress(LostError):
+                self.runner.ask("settle", 0.0)
             raise
         self._join(reports)
+        self._log.add(reports, time.perf_counter() - began)
         self._left -= visits
         self._rounds_left -= 1
 
-    def _join(self, reports: list[Report]) -> None:
-        """The joint step of a round."""
-        changes, ells = [r.change for r in reports], np.array([r.ell for r in reports])
+    def _join(self, reports: list[Report | None]) -> None:
+        """The joint step of a round; a shard whose worker was lost stays where it was kept."""
+        known = {k: report for k, report in enumerate(reports) if report is not None}
+        changes = [report.change for report in known.values()]
+        ells = np.array([report.ell for report in known.values()])
+        self._is_torn = True
+        if not known:
+            self._mend()
+            return
         c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
-        raw, shares = moved(self._raw, self.lam, changes, c), [(float(share),) for share in c]
-        with uninterrupted():  # (all shards have gone that far, and w with them, or none)
-            self.runner.ask("settle", each=shares)
-            self._raw, self._ell = raw, self._ell + float(c @ ells)
-        self._notes = [report.notes for report in reports]
+        shares = np.zeros(len(reports))
+        shares[list(known)] = c
+        try:
+            self.runner.ask("settle", each=[(float(share),) for share in shares])
+        except LostError:
+            self._mend()
+            return
+        self._raw = moved(self._raw, self.lam, changes, c)
+        self._ell, self._is_torn = self._ell + float(c @ ells), False
+        self._notes = [report.notes for report in known.values()]
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
             self._sigma = min(sigma, float(len(reports)))
+
+    # -- lost workers ----------------------------------------------------------------------------
+
+    def _mended(self, work: Callable[[], Anything]) -> Anything:
+        """What `work` returns, from the beginning of it where workers were lost."""
+        while True:
+            try:
+                return work()
+            except LostError:
+                self._mend()
+
+    def _mend(self) -> None:
+        """New workers for those that are lost, at shards as they were kept; v is theirs now."""
+        self._is_torn = True
+        while True:
+            self.runner.replace_lost()
+            with suppress(LostError):
+                self.runner.ask("settle", 0.0)
+                sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
+                break
+        self._raw = sum(s.v for s in sums) / self.lam
+        self._ell = float(in_order(self.members, [s.ell for s in sums]).sum())
+        self._is_torn = False
 
     # -- certificates ----------------------------------------------------------------------------
 
     def certify(self) -> Certificate:
         """A full pass of all shards at one w, which is no visit and counted apart."""
+        return self._mended(self._certify)
+
+    def _certify(self) -> Certificate:
         sums = self.runner.ask("sums")
         v, average = sum(s.v for s in sums), sum(s.average for s in sums)
         ell = float(in_order(self.members, [s.ell for s in sums]).sum())
         w = weights_of(self.blocks, average, self.lam)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
         certificate = certificate_of(self.blocks, average, ell, found, self.lam)
-        self._raw, self._certified_w = v / self.lam, w
+        self._raw, self._certified_w, self._is_torn = v / self.lam, w, False
         taken = self.runner.ask("take", self._raw)
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
+        self.runner.keep()
         is_caught = any(notes.is_caught for notes in self._notes)
         return certificate.as_estimate() if is_caught else certificate
 
@@ -164,7 +216,7 @@ class ShardedEngine(Engine):
 
     def primal_at(self, w: np.ndarray) -> PrimalValue:
         """P at some w by a full pass."""
-        found = join_sweeps(self.members, self.runner.ask("look_at", w))
+        found = join_sweeps(self.members, self._mended(lambda: self.runner.ask("look_at", w)))
         self._certificate_calls += self.n_blocks
         return primal_of(self.blocks, found, w, self.lam)
 
@@ -185,8 +237,8 @@ class ShardedEngine(Engine):
     def refresh(self) -> None:
         """Renew the gap estimates of the iterates."""
         if self.calls_to_refresh:
-            self.runner.ask("refresh")
-            self._notes = self.runner.ask("notes")
+            self._mended(lambda: self.runner.ask("refresh"))
+            self._notes = self._mended(lambda: self.runner.ask("notes"))
 
     # -- what it knows ---------------------------------------------------------------------------
 
@@ -219,9 +271,10 @@ class ShardedEngine(Engine):
         return all(notes.has_visited_open for notes in self._notes)
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
-        """Active sets; the state of the estimates, or the dual where no certificate tells it."""
+        """Active sets, rounds; the state of estimates, or the dual without a certificate."""
         active = [notes.n_active for notes in self._notes]
         numbers = {"n_active": float(np.average(active, weights=self._sizes))}
+        numbers |= self._log.numbers()
         if is_certified:
             return numbers | self._gap_numbers
         return numbers if self.method.is_averaged else numbers | {"dual": self.dual()}
@@ -230,24 +283,29 @@ class ShardedEngine(Engine):
         """D of the present iterate."""
         return dual_value(self.blocks, self.lam * self._raw, self._ell, self.lam)
 
-    def state(self) -> State:
-        """The point of the certificate: with averaging, the average."""
+    def state(self) -> State | None:
+        """The point of the certificate: with averaging, the average; None: it stays with shards."""
         return self._joined(is_last=False)
 
-    def last_state(self) -> State:
-        """The last iterate."""
+    def last_state(self) -> State | None:
+        """The last iterate, likewise."""
         return self._joined(is_last=True)
 
-    def _joined(self, is_last: bool) -> State:
-        states = self.runner.ask("state", is_last)
+    def _joined(self, is_last: bool) -> State | None:
+        if not isinstance(self.split, Dealt):
+            return None
+        states = self._mended(lambda: self.runner.ask("state", is_last))
         return join_states(self.blocks, self.members, states, sum(s.v for s in states))
 
     # -- checkpoints -----------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
         """The parts of all shards, and where the round is."""
+        if self._is_torn:
+            self._mend()
+        parts = self._mended(lambda: self.runner.ask("to_save"))
         return {
-            "shards": {str(k): part for k, part in enumerate(self.runner.ask("to_save"))},
+            "shards": {str(k): part for k, part in enumerate(parts)},
             "raw": self._raw,
             "ell": self._ell,
             "certified_w": self._certified_w,
@@ -255,13 +313,15 @@ class ShardedEngine(Engine):
             "sigma": self._sigma,
             "left": self._left,
             "rounds_left": self._rounds_left,
+            "log": self._log.to_save(),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read, parts, d = Reader(saved), Reader(saved).inside("shards"), self.blocks.n_features
         each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
-        self._notes = self.runner.ask("restore", each=each)
+        self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
+        self.runner.keep([part for (part,) in each])
         self._raw = read.array("raw", np.float64, (d,))
         self._ell = read.number("ell")
         self._certified_w = read.array("certified_w", np.float64, (d,))
@@ -269,6 +329,12 @@ class ShardedEngine(Engine):
         self._sigma = read.number("sigma", 1.0, float(len(self.members)))
         self._left = read.array("left", np.int64, (len(self.members),), least=0)
         self._rounds_left = read.integer("rounds_left")
+        self._log.restore(read.inside("log"))
+
+
+def _split_of(setup: Setup, n_shards: int) -> Dealt | ShardedProblem:
+    problem = setup.problem
+    return problem if isinstance(problem, ShardedProblem) else Dealt(setup, n_shards)
 
 
 def _shared(n_visits: int, sizes: np.ndarray) -> np.ndarray:

@@ -5,26 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from blockwolfe.base.checks import check_integer, is_real
+from blockwolfe.base.checks import check_integer, check_positive, is_real
 from blockwolfe.distributed.engine import ShardedEngine
-from blockwolfe.distributed.processes import Processes
-from blockwolfe.distributed.runners import Runner, Serial, Threads
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.distributed.engines import WITH_WORKERS, check_engine, check_installed, runner_of
+from blockwolfe.distributed.problem import ShardedProblem
+from blockwolfe.distributed.remote import Care
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.blocks import Blocks
+from blockwolfe.problem.problem import Problem
 from blockwolfe.rules.registry import register
 from blockwolfe.running.engine import Engine
 
-__all__ = ["Sharded"]
-
-RUNNERS: dict[str, type[Runner]] = {
-    "serial": Serial,
-    "threads": Threads,
-    "processes": Processes,
-}
+__all__ = ["Sharded", "of_shards"]
 
 
 @register
@@ -42,12 +38,19 @@ class Sharded(Method):
     ----------
     n_shards : as many shards, or fewer where there are fewer examples.
     engine : "threads", for tasks of this library and jitted ones; "processes", each with a copy
-        of its examples, for oracles in Python; or "serial", one shard after another.
+        of its examples, for oracles in Python; "ray", an actor of a Ray cluster each (needs the
+        extra `ray`); or "serial", one shard after another.
     inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one.
     rounds : joint steps in a pass. By default as many as take a fifth of the work, which is counted
         and not timed; at most 8.
     sigma : how many shards each one takes for pulling in its own direction, from 1 to `n_shards`.
         By default it follows what the last rounds have shown.
+    address : of a Ray cluster, as `ray.init` takes it. None is the one in use, or else a local one
+        for this run alone.
+    restarts : how often the worker of a shard, in a process or an actor, is replaced when it is
+        lost. The new one begins at the last certificate; work that was lost is not counted.
+    timeout : seconds after which a worker that has not answered is taken for lost. None is a minute
+        and ten times what the slowest of the others took. To start, ten minutes are allowed.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
@@ -68,11 +71,13 @@ class Sharded(Method):
     inner: Any = field(default_factory=Auto)
     rounds: int | None = None
     sigma: float | None = None
+    address: str | None = field(default=None, repr=False)
+    restarts: int = field(default=3, repr=False)
+    timeout: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_integer("n_shards", self.n_shards, 1)
-        if self.engine not in RUNNERS:
-            raise unknown_option("engine", self.engine, list(RUNNERS))
+        check_engine(self.engine, self.address)
         object.__setattr__(self, "inner", as_method(self.inner))
         if not isinstance(self.inner, (Auto, BCFW)):
             raise OptionError(
@@ -82,6 +87,7 @@ class Sharded(Method):
         check_integer("rounds", self.rounds, 1, or_none=True)
         if self.sigma is not None:
             self._check_sigma()
+        self._check_workers()
 
     def _check_sigma(self) -> None:
         if not is_real(self.sigma) or not 1.0 <= float(self.sigma or 0.0) <= self.n_shards:
@@ -89,10 +95,21 @@ class Sharded(Method):
                 f"sigma={self.sigma!r} must be None or a number from 1 to n_shards={self.n_shards}."
             )
 
+    def _check_workers(self) -> None:
+        """What is said of workers in other processes."""
+        check_integer("restarts", self.restarts, 0)
+        if self.timeout is not None:
+            check_positive("timeout", self.timeout, hint=" of seconds, or None")
+
     @property
     def words(self) -> str:
         """How many shards, and what they do."""
         return f"{self.n_shards} shards ({self.engine}), {self.inner.words}"
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether shards live in other processes, which may be lost."""
+        return self.engine in WITH_WORKERS
 
     @property
     def can_walk(self) -> bool:
@@ -115,7 +132,8 @@ class Sharded(Method):
         return float(self.inner.full_pass_every)
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse a kernel, and what the method of shards refuses."""
+        """Refuse a kernel, what the method of shards refuses, and a library that is missing."""
+        check_installed(self.engine)
         self.inner.check_blocks(blocks)
         if blocks.kernel is not None and self.n_shards > 1:
             raise OptionError(
@@ -125,6 +143,21 @@ class Sharded(Method):
 
     def start(self, setup: Setup) -> Engine:
         """Rounds of shards; of a single one there is nothing to join."""
-        if self.n_shards == 1 or len(setup.blocks) == 1:
+        is_whole = isinstance(setup.problem, Problem)
+        if is_whole and (self.n_shards == 1 or len(setup.blocks) == 1):
             return self.inner.start(setup)
-        return ShardedEngine(self, setup, RUNNERS[self.engine])
+        run = runner_of(self.engine, Care(self.restarts, self.timeout), self.address)
+        return ShardedEngine(self, setup, run)
+
+
+def of_shards(method: Method, problem: ShardedProblem) -> Sharded:
+    """The method for a problem that comes as shards: the one given, or in each shard."""
+    n_shards = len(problem.shards)
+    if not isinstance(method, Sharded):
+        return Sharded(n_shards, problem.engine, method, address=problem.address)
+    if method.n_shards != n_shards:
+        raise OptionError(
+            f"method has n_shards={method.n_shards}, and the problem {n_shards} shards; give "
+            f"Sharded(n_shards={n_shards}, ...)."
+        )
+    return method

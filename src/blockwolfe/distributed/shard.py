@@ -26,7 +26,7 @@ from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Sweep, sweep
-from blockwolfe.problem.state import State, Store, rebuild_v
+from blockwolfe.problem.state import State, Store, initial_state, rebuild_v
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.counts import Counts
 
@@ -54,11 +54,15 @@ class Examples:
 class Beginning:
     """What a shard is made from."""
 
-    examples: Examples
+    examples: Any  # what has `blocks()`: `Examples`, or those that are loaded where they live
     inner: Method
-    state: State  # of its own blocks
+    state: State | None  # of its own blocks; None: all weight on the true outputs
     lam: float
     seed: int
+
+    def make(self) -> Shard:
+        """Where it lives."""
+        return Shard(self)
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,11 @@ class Shard:
 
     def __init__(self, begun: Beginning) -> None:
         self.blocks = begun.examples.blocks()
-        v = rebuild_v(self.blocks, begun.state.store())
+        state = initial_state(self.blocks) if begun.state is None else begun.state
+        v = rebuild_v(self.blocks, state.store())
         workers = Workers(self.blocks, 1)
         rng = np.random.default_rng(begun.seed)
-        setup = Setup(self.blocks, replace(begun.state, v=v), begun.lam, rng, workers)
+        setup = Setup(self.blocks, replace(state, v=v), begun.lam, rng, workers)
         inner = begun.inner
         engine = inner.start_on_corners(setup) if isinstance(inner, Auto) else inner.start(setup)
         assert isinstance(engine, BlockEngine)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.problem import Problem
 from blockwolfe.problem.state import State
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running.engine import BaseMethod, Engine
@@ -25,7 +24,7 @@ class Setup(NamedTuple):
     rng: np.random.Generator
     workers: Workers
     seconds_per_call: float = float("nan")  # of a user's oracle, from the first few calls
-    problem: Problem | None = None  # whose blocks they are, where that is known
+    problem: Any = None  # whose blocks they are, where that is known: a `Problem`, or its like
 
 
 class Method(BaseMethod, ABC):

@@ -25,6 +25,7 @@ REMEDIES = {
     Status.STALLED: "Raise tol or lam, or scale features: steps gain less than rounding here.",
     Status.INEXACT_ORACLE: "Use an exact decoder (check_task tests it), or take "
     "estimates. (Nor is anything certified where a kernel is not positive semidefinite.)",
+    Status.SHARD_LOST: "See the ShardLostError; a checkpoint lets the next run go on.",
     Status.INTERRUPTED: "Go on with start=result.last_state, in solve or in fit.",
 }
 
@@ -69,7 +70,18 @@ class RunResult:
                 f"{counted(counts.visits, 'visit')}, "
                 f"{counts.effective_passes:.1f} effective passes, {self.seconds:.2f} s",
             ),
+            *self._rounds_in_words(),
         ]
+
+    def _rounds_in_words(self) -> list[tuple[str, str]]:
+        """Of shards, where there are any: communication is the median over passes."""
+        timed = [row for row in self.trace if row.slowest_shard >= 0]
+        if not timed:
+            return []
+        share = np.median([row.communication_share for row in timed])
+        most = int(np.bincount([row.slowest_shard for row in timed]).argmax())
+        text = f"{timed[-1].rounds}, {share:.0%} communication, shard {most} mostly slowest"
+        return [("rounds", text)]
 
     def _gap_in_words(self) -> str:
         certificate = self.certificate

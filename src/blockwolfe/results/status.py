@@ -24,6 +24,7 @@ class Status(Enum):
     INTERRUPTED = "Interrupted from the keyboard; what was reached is kept."
     STALLED = "No step gains any more: the gap is at the limit of precision or of the oracle."
     CACHE_FULL = "The active set needs more corners than the cache may hold."
+    SHARD_LOST = "A part of the training set was lost; these are the last certified weights."
     INEXACT_ORACLE = "The oracle is not exact, so the gap is an estimate and certifies nothing."
 
     @property

@@ -37,6 +37,9 @@ class TraceRow:
     when all are equal, sqrt(n) when one holds all); `sampling_factor`, the improvement that gap
     sampling promises over uniform sampling at this point, chi(gaps)^3 / chi(curvatures);
     `restricted_gap`, of `Extragradient` with a radius, the gap of the problem with |w| <= radius.
+    Of `Sharded`: `rounds` so far; and, of those of the last pass, `local_gain`, what shards have
+    gained by their own reckoning, `communication_share`, the share of the time in which not even
+    the slowest shard was at work, and its number, `slowest_shard`.
     `note` says what an automatic method has chosen.
 
     >>> TraceRow(passes=1).passes
@@ -62,6 +65,10 @@ class TraceRow:
     chi: float = _NAN
     sampling_factor: float = _NAN
     restricted_gap: float = _NAN
+    rounds: int = 0
+    local_gain: float = _NAN
+    communication_share: float = _NAN
+    slowest_shard: int = -1
     note: str = ""
 
     @property

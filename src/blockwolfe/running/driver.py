@@ -19,6 +19,7 @@ import numpy as np
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.pace import OutOfTimeError
 from blockwolfe.base.schema import Misfit, Reader
+from blockwolfe.errors import ShardLostError
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.pairing import beside
 from blockwolfe.results.restoring import are_same, certificate_of, record_of
@@ -71,6 +72,7 @@ class Driver(Generic[Outcome]):
         self.remedy = ""  # what an engine said that could not go on
         self.is_late = False  # whether the final certificate had to be given up ...
         self.kept: Certified | None = None  # ... and what there is in its place
+        self.salvage: Certified | None = None  # where parts may be lost: the last, without a state
         self._is_hurried = False  # whether only what must be is still done
         self._is_moving = False  # whether the engine is between two lambdas
         self._is_saved = False  # whether the file is to stay as it is
@@ -79,6 +81,13 @@ class Driver(Generic[Outcome]):
 
     def run(self) -> Outcome:
         """Pass after pass until there is a reason to stop."""
+        try:
+            return self._run()
+        except ShardLostError as lost:
+            lost.result = None if self.salvage is None else self.goal.salvaged(self, self.salvage)
+            raise
+
+    def _run(self) -> Outcome:
         try:
             status = self._until_there_is_a_reason()
             if status is Status.CACHE_FULL:
@@ -198,6 +207,8 @@ class Driver(Generic[Outcome]):
             found = self._looked(pairing, own)
         if self.budget.may_be_late():
             self.kept = Certified(found, self.engine.state(), self.reported_w.copy())
+        if self.engine.may_lose_parts:
+            self.salvage = Certified(found, None, self.reported_w.copy())
         return found
 
     def _taken(self, own: Certificate) -> Certificate:

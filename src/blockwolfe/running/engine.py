@@ -65,6 +65,7 @@ class Engine(ABC):
     method: BaseMethod  # as chosen; an automatic one says here what it uses
     is_free_to_certify: ClassVar[bool] = False  # whether every pass ends with a certificate anyway
     certifies_early: ClassVar[bool] = False  # whether a certificate is as good as visits are
+    may_lose_parts: bool = False  # whether it may end in a ShardLostError at any moment
     sweep_share: float = 0.2  # what a sweep over stored corners counts for, as a share of a pass
     note: str = ""  # what an automatic method chose, and why
     lam: float

@@ -16,6 +16,7 @@ from blockwolfe.results.trace import Trace, TraceRow
 
 if TYPE_CHECKING:
     from blockwolfe.running.driver import Driver
+    from blockwolfe.running.memory import Certified
 
 __all__ = ["Goal", "ToTolerance"]
 
@@ -78,6 +79,10 @@ class Goal(ABC, Generic[Outcome]):
     @abstractmethod
     def outcome(self, driver: Driver[Outcome], status: Status) -> Outcome:
         """What the run has found."""
+
+    def salvaged(self, driver: Driver[Outcome], known: Certified) -> Outcome | None:
+        """What is left where a part of the engine is lost; `known` has no state."""
+        return None
 
     @abstractmethod
     def to_save(self) -> dict[str, Any]:

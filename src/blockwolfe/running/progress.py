@@ -72,7 +72,28 @@ class PassLine(LiveLine):
             self._known = f"gap {row.gap:.3g} (of pass {row.passes})"
         elif row.primal == row.primal:  # of a method without a dual point
             self._known = f"primal {row.primal:.6g} (of pass {row.passes})"
-        self.show(f"pass {row.passes}  {self._known}  tol {event.tol:.3g}", row.passes)
+        self.show(
+            f"pass {row.passes}  {self._known}  tol {event.tol:.3g}{rounds_in_words(row)}",
+            row.passes,
+        )
+
+
+def rounds_in_words(row: Any) -> str:
+    """What a row says of shards, where there are any.
+
+    >>> from blockwolfe.results.trace import TraceRow
+    >>> row = TraceRow(rounds=8, communication_share=0.25, slowest_shard=1, local_gain=1e-3)
+    >>> rounds_in_words(row)
+    '  round 8, gain 0.001, 25% communication, shard 1 slowest'
+    >>> rounds_in_words(TraceRow())
+    ''
+    """
+    if row.slowest_shard < 0:
+        return ""
+    return (
+        f"  round {row.rounds}, gain {row.local_gain:.3g}, {row.communication_share:.0%} "
+        f"communication, shard {row.slowest_shard} slowest"
+    )
 
 
 class PathLine(LiveLine):

@@ -19,6 +19,7 @@ from blockwolfe.solving.early_stopping import Watch
 
 if TYPE_CHECKING:
     from blockwolfe.running.driver import Driver
+    from blockwolfe.running.memory import Certified
 
 __all__ = ["Solve"]
 
@@ -113,6 +114,11 @@ class Solve(ToTolerance[Result]):
         certificate, state, w = self._final(driver, last)
         told = self.told(driver, certificate, status)
         return Result(w=w, state=state, last_state=last, lam=driver.engine.lam, **told)
+
+    def salvaged(self, driver: Driver[Result], known: Certified) -> Result:
+        """The weights of the last certificate; their dual point is lost."""
+        told = self.told(driver, known.certificate, Status.SHARD_LOST)
+        return Result(w=known.w, state=None, last_state=None, lam=driver.engine.lam, **told)
 
     def _final(
         self, driver: Driver[Result], last: State | None

@@ -14,6 +14,8 @@ from blockwolfe.base.digest import digest_of
 from blockwolfe.base.identity import Identity
 from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
+from blockwolfe.distributed.method import of_shards
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import InputError, ModelFileError, OptionError
 from blockwolfe.methods.base import Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
@@ -44,17 +46,20 @@ from blockwolfe.tasks.registry import known_tasks, task_named
 __all__ = ["Plan", "check_problem", "checked_held_out", "checked_method", "identity_of"]
 
 
-def check_problem(problem: Any) -> None:
+def check_problem(problem: Any, may_be_sharded: bool = False) -> None:
     """Refuse anything but a problem."""
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, (Problem, ShardedProblem) if may_be_sharded else Problem):
+        only = "; shards can only be solved, by bw.solve" * isinstance(problem, ShardedProblem)
         raise InputError(
-            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y)."
+            f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y){only}."
         )
 
 
-def checked_method(problem: Problem, method: Any) -> Method:
+def checked_method(problem: Problem | ShardedProblem, method: Any) -> Method:
     """A method, from its name where only that is given, all of whose oracles the task has."""
     chosen = as_method(method)
+    if isinstance(problem, ShardedProblem):
+        return of_shards(chosen, problem)
     offered = oracles_of(problem.task)
     for oracle in chosen.needs:
         if oracle not in offered:
@@ -73,7 +78,7 @@ def _tasks_with(oracle: str) -> str:
     return f"tasks that have it: {', '.join(found)}" if found else "no task here has it"
 
 
-def checked_held_out(problem: Problem, held_out: Any) -> HeldOut | None:
+def checked_held_out(problem: Problem | ShardedProblem, held_out: Any) -> HeldOut | None:
     """What measures the loss on other data; data that does not fit is refused before any work."""
     if held_out is None:
         return None
@@ -106,7 +111,7 @@ def identity_of(blocks: Blocks, method: Method) -> dict[str, Any]:
 class Plan:
     """What a run is made of, whatever its goal; checked."""
 
-    problem: Problem
+    problem: Problem | ShardedProblem
     method: Method
     limits: Limits
     callbacks: tuple[Callback, ...]
@@ -119,7 +124,7 @@ class Plan:
     @classmethod
     def checked(
         cls,
-        problem: Problem,
+        problem: Problem | ShardedProblem,
         method: Method,
         limits: Limits,
         *,
@@ -222,7 +227,8 @@ class Plan:
             )
         if isinstance(engine, WalkingEngine) or not (is_open or self.start is not None):
             return
-        if engine.state() is not None:
+        is_with_shards = isinstance(self.problem, ShardedProblem) and self.start is None
+        if is_with_shards or engine.state() is not None:
             return
         if self.start is not None:
             raise OptionError(

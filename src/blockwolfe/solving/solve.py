@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blockwolfe.base.checks import check_integer
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
@@ -21,7 +22,7 @@ POINTS = ("best", "last")
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | ShardedProblem,
     lam: float,
     method: Any = "auto",
     tol: float = 1e-3,
@@ -44,7 +45,7 @@ def solve(
 
     Parameters
     ----------
-    problem : the task with its data.
+    problem : the task with its data; a `ShardedProblem` where these come as shards.
     lam : regularisation strength, > 0.
     method : "auto", "bcfw", "fw", a name with options such as "bcfw+gap+pairwise+cache",
         or a method object. One without a dual point certifies no gap, and ends by a budget or a
@@ -84,7 +85,7 @@ def solve(
     >>> result.status.name, result.certificate.gap <= 1e-6
     ('CERTIFIED', True)
     """
-    check_problem(problem)
+    check_problem(problem, may_be_sharded=True)
     if point not in POINTS:
         raise unknown_option("point", point, POINTS)
     lam, chosen = check_lam(lam), checked_method(problem, method)
