@@ -72,7 +72,8 @@ if is_known:
             """
             self._raise_if_finalized()
             for library in dict.fromkeys(self._linking_libraries):
-                self._reload_init.update(library._reload_init)
+                if hasattr(self, "_reload_init"):  # (which older Numbas do not have)
+                    self._reload_init.update(library._reload_init)
                 self._final_module.link_in(library._get_module_for_linking(), preserve=True)
             self._finalized = True
 
