@@ -10,6 +10,7 @@ import pytest
 
 import blockwolfe as bw
 from amount import ALL
+from blockwolfe.distributed import remote
 from blockwolfe.errors import ShardLostError, WorkerWarning
 from losing import Slow, a_worker_is_sent, ignore_others, process_ids
 from sharding import LAM as LAM_OF_ENGINE
@@ -19,10 +20,11 @@ LAM, TOL = 0.2, 0.01
 MANY = range(50) if ALL else range(1)
 
 
-def slow_problem(seconds=0.005):
+def slow_problem(seconds=0.005, n_features=2):
     rng = np.random.default_rng(0)
     X = rng.normal(size=20)
-    return bw.Problem(Slow(seconds), X.tolist(), np.where(X + 0.5 * rng.normal(size=20) > 0, 1, -1))
+    Y = np.where(X + 0.5 * rng.normal(size=20) > 0, 1, -1)
+    return bw.Problem(Slow(seconds, n_features), X.tolist(), Y)
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +148,10 @@ def test_a_checkpoint_of_a_torn_run_is_put_right():
     )
 
 
-def test_a_worker_that_hangs_is_replaced(engine):
-    problem = slow_problem(0.0)
+@pytest.mark.parametrize("n_features", [2, 200_000])
+def test_a_worker_that_hangs_is_replaced(engine, n_features):
+    """Also where what is sent to it is more than fits between the two."""
+    problem = slow_problem(0.0, n_features)
     run = engine_of(problem, bw.Sharded(2, engine, "bcfw", timeout=2.0))
     try:
         advance(run, 2)
@@ -161,6 +165,34 @@ def test_a_worker_that_hangs_is_replaced(engine):
     finally:
         run.end()
     wait_until_gone(engine)
+
+
+def test_one_that_hangs_is_not_waited_for_after_ctrl_c(monkeypatch):
+    """The others have answered before: what they took is known all the same."""
+    ignore_others()
+    monkeypatch.setattr(remote, "PATIENCE_SECONDS", 1.0)
+    run = engine_of(slow_problem(0.0), bw.Sharded(2, "processes", "bcfw"))
+    ready, answered = run.runner._ready, []
+
+    def interrupted(workers, seconds):
+        if len(answered) == 1:  # (all but one)
+            answered.append(None)
+            raise KeyboardInterrupt
+        found = ready(workers, seconds)
+        answered.extend(found)
+        return found
+
+    try:
+        advance(run, 2)
+        os.kill(run.runner._workers[1].child.process.pid, signal.SIGSTOP)
+        monkeypatch.setattr(run.runner, "_ready", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.runner.ask("notes")
+        with pytest.warns(WorkerWarning, match="has not answered"):
+            assert run.certify().valid
+    finally:
+        run.end()
+    wait_until_gone("processes")
 
 
 def test_lost_for_good(engine):

@@ -55,7 +55,7 @@ class Halting:
 
     def send_bytes(self, message):
         self.sent.append(message[:1])
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
         self.sent.append(message[1:])
 
     def recv_bytes(self):
@@ -66,8 +66,14 @@ class Halting:
 def test_ctrl_c_does_not_cut_a_message_in_two():
     worker = object.__new__(_Process)
     worker.child, worker._n_owed = SimpleNamespace(connection=Halting()), 0
-    with pytest.raises(KeyboardInterrupt):
+
+    def send():
         worker.send(packed("own"), packed(()))
+        worker._sender.join()
+
+    with pytest.raises(KeyboardInterrupt):
+        send()
+    worker._sender.join()
     assert len(worker.child.connection.sent) == 2
     assert worker.is_owing
     with pytest.raises(KeyboardInterrupt):

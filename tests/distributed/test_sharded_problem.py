@@ -142,7 +142,7 @@ def test_what_fails_in_a_shard_arrives():
     [
         ([], "at least one"),
         ("part", "at least one"),
-        (None, "shards is None"),
+        (None, "shards is a NoneType"),
         ([3], r"shards\[0\] is a int"),
         ([([[1.0]],)], r"shards\[0\] is a tuple"),
         ([lambda: 3], r"shards\[0\] gives a int"),
@@ -166,8 +166,63 @@ def test_what_needs_the_whole_problem_is_refused():
         bw.solve_path(shards, eps=0.1)
     with pytest.raises(bw.OptionError, match="n_shards=3"):
         bw.solve(shards, LAM, bw.Sharded(3))
+    with pytest.raises(bw.OptionError, match="engine='threads'"):
+        bw.solve(shards, LAM, bw.Sharded(2, rounds=1))
     with pytest.raises(bw.OptionError, match="block-coordinate"):
         bw.solve(shards, LAM, "fw")
     task = bw.tasks.Multiclass(task_loss=bw.tasks.Hamming(class_weight="balanced"))
     with pytest.raises(bw.OptionError, match="balanced"):
         bw.ShardedProblem(task, dealt_shards(problem, 2), "serial")
+
+
+class Locked(Failing):
+    """A task that cannot be told from another."""
+
+    def __init__(self):
+        self.lock = (k for k in ())
+
+    def augmented_decode(self, x, y, w):
+        return max((-1, 1), key=lambda h: (h != y) + h * x * w[0])
+
+
+def test_a_checkpoint_that_could_not_be_read_again_is_refused(tmp_path):
+    shards = bw.ShardedProblem(Locked(), [([1, 2], [1, -1]), ([4, 3], [1, -1])], "serial")
+    assert bw.solve(shards, LAM, tol=0.1).is_certified
+    with pytest.raises(bw.InputError, match="no later run"):
+        bw.solve(shards, LAM, checkpoint=tmp_path / "run.npz")
+
+
+class Changing:
+    """A function that gives other examples each time."""
+
+    def __init__(self):
+        self.n_calls = 0
+
+    def __call__(self):
+        self.n_calls += 1
+        return [[1.0], [2.0 + self.n_calls]], [0, 1]
+
+
+def test_a_shard_that_changes_is_refused():
+    shards = [([[1.0], [3.0]], [0, 1]), Changing()]
+    problem = bw.ShardedProblem(bw.tasks.Multiclass(), shards, "serial")
+    with pytest.raises(bw.InputError, match=r"shards\[1\] gives other examples"):
+        bw.solve(problem, LAM)
+
+
+class Signed(Failing):
+    """One whose oracle is right only where w is not negative."""
+
+    def augmented_decode(self, x, y, w):
+        return max((-1, 1), key=lambda h: (h != y) + h * x * abs(w[0]))
+
+
+def test_bounds_hold_where_the_oracle_is_tried():
+    shards, given = [([1, 2], [1, -1]), ([4, 3], [1, -1])], {"bounds": (0.0, None)}
+    problem = bw.ShardedProblem(Signed(), shards, "serial", **given)
+    whole = bw.Problem(Signed(), [1, 2, 4, 3], [1, -1, 1, -1], **given)
+    found, known = (bw.solve(one, LAM, tol=1e-3).certificate for one in (problem, whole))
+    assert found.dual <= known.primal
+    assert known.dual <= found.primal
+    with pytest.raises(bw.InputError, match="bounds"):
+        bw.ShardedProblem(Signed(), shards, "serial", bounds="x")

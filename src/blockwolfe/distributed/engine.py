@@ -63,7 +63,7 @@ class ShardedEngine(Engine):
         self._ell = float(setup.state.ell.sum())
         self._certified_w = self.w
         self._certificate_calls = 0
-        self._sigma = method.sigma or float(len(self.members))
+        self._sigma = min(method.sigma or math.inf, float(len(self.members)))
         self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0

@@ -160,4 +160,9 @@ def of_shards(method: Method, problem: ShardedProblem) -> Sharded:
             f"method has n_shards={method.n_shards}, and the problem {n_shards} shards; give "
             f"Sharded(n_shards={n_shards}, ...)."
         )
+    if (method.engine, method.address) != (problem.engine, problem.address):
+        raise OptionError(
+            f"method has engine={method.engine!r} and address={method.address!r}, and the problem "
+            f"{problem.engine!r} and {problem.address!r}; give Sharded the same as the problem."
+        )
     return method

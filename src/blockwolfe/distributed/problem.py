@@ -37,7 +37,7 @@ class ShardedProblem:
     ----------
     task : `Chain` or `Multiclass`; one that learns nothing, as your own; or any with `sample`.
     shards : each (X, Y), (X, Y, sample_weight), or a function without arguments that returns
-        one of these, and is called where the shard lives.
+        one of these, the same each time, and is called where the shard lives.
     engine, address : as of `Sharded`.
     sample : (X, Y) with all labels and features, for the task to learn from in place of the shards.
     bounds : as of `Problem`.
@@ -92,7 +92,7 @@ class ShardedProblem:
                 seen = mended(runner, lambda: runner.ask("see"))
                 fitted = fitted_to_all(task, seen)
             total = sum(mended(runner, lambda: runner.ask("weigh")))
-            held = mended(runner, lambda: runner.ask("hold", fitted, total))
+            held = mended(runner, lambda: runner.ask("hold", fitted, total, self.bounds))
         finally:
             runner.end()
         for k, one in enumerate(held):
@@ -146,7 +146,7 @@ class ShardedProblem:
             true_corners=empty,
             true_codes=Codes(*empty),
             column_norm=np.concatenate([one.column_norm for one in held]),
-            reads={"shards": [[one.fingerprint for one in held]]},
+            reads={"shards": [[one.identity for one in held]]},
             n_steps=float(np.average([one.n_steps for one in held], weights=sizes)),
             weight=self.weight,
             lower=lower,
@@ -161,8 +161,8 @@ class ShardedProblem:
 
     def examples(self, k: int) -> LoadedExamples:
         """Those of one shard, loaded where they live."""
-        box = (self.blocks.lower, self.blocks.upper)
-        return LoadedExamples(self.task, self.shards[k], k, self.n_effective, *box)
+        known = (self._held[k].fingerprint, self.blocks.lower, self.blocks.upper)
+        return LoadedExamples(self.task, self.shards[k], k, self.n_effective, *known)
 
     def state(self, k: int) -> None:
         """Where one shard begins: at its true outputs."""
@@ -172,8 +172,8 @@ class ShardedProblem:
 def _checked_shards(shards: Any) -> list[Any]:
     if not isinstance(shards, Sequence) or isinstance(shards, str) or not len(shards):
         raise InputError(
-            f"shards is {shards!r}; expected a list of at least one (X, Y), or of functions that "
-            "load one."
+            f"shards is a {type(shards).__name__}; expected a list of at least one (X, Y), or of "
+            "functions that load one."
         )
     for k, shard in enumerate(shards):
         if not callable(shard) and not (isinstance(shard, (tuple, list)) and len(shard) in (2, 3)):

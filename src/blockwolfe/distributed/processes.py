@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing import connection
+from threading import Thread
 from typing import Any
 
 from joblib.externals.loky.backend.reduction import dumps, loads
@@ -37,21 +39,26 @@ class _Process(Worker):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.child, self._n_owed = Child(serve), 0
+        self._sender: Thread | None = None
 
     @property
     def is_owing(self) -> bool:
         return self._n_owed > 0
 
-    # (Ctrl-C waits for the end of a message: after half of one neither side would understand the
-    # other any more)
+    # (No message is cut in two, after which neither side would understand the other: it is sent by
+    # a thread, which Ctrl-C does not reach; and one that arrives is awaited to its end.)
 
     def send(self, own: bytes, common: Any) -> None:
-        try:
-            with uninterrupted():
-                self.child.connection.send_bytes(dumps((own, common)))
-                self._n_owed += 1
-        except OSError as error:
-            raise GoneError(self.child.fate) from error
+        """By a thread: a worker that does not read would hold up the run for ever."""
+        message = dumps((own, common))
+        with uninterrupted():
+            self._sender = Thread(target=self._write, args=(message,), daemon=True)
+            self._sender.start()
+            self._n_owed += 1
+
+    def _write(self, message: Any) -> None:
+        with suppress(OSError):  # (that it is gone is seen where its answer is waited for)
+            self.child.connection.send_bytes(message)
 
     def receive(self) -> Answer:
         try:
@@ -63,8 +70,10 @@ class _Process(Worker):
         return opened(message)
 
     def kill(self) -> None:
-        self.child.connection.close()
         self.child.end_within(0.0)
+        if self._sender is not None:  # (nobody reads any more: it ends at once)
+            self._sender.join()
+        self.child.connection.close()
 
 
 class Processes(Remote):
@@ -90,9 +99,12 @@ class Processes(Remote):
     def end(self) -> None:
         """Let the processes go: those that listen by themselves, the others at once."""
         workers, self._workers = self._workers, []
-        for worker in workers:
+        listening = [worker for worker in workers if not (worker.is_owing or worker.fate)]
+        for worker in listening:
             worker.child.connection.close()
-        until = time.monotonic() + END_SECONDS
         for worker in workers:
-            seconds = until - time.monotonic()
-            worker.child.end_within(0.0 if worker.is_owing else max(0.0, seconds))
+            if worker.is_owing and not worker.fate:
+                worker.kill()
+        until = time.monotonic() + END_SECONDS
+        for worker in listening:
+            worker.child.end_within(max(0.0, until - time.monotonic()))

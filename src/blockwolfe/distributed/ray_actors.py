@@ -129,12 +129,18 @@ class Ray(Remote):
 def _connect(ray: Any, n_shards: int, address: str | None) -> bool:
     """Make sure that there is a cluster; whether the connection is ours to end."""
     if ray.is_initialized():
+        known = ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", known):
+            raise OptionError(
+                f"address={address!r}: Ray is connected to {known} already; call ray.shutdown() "
+                "first, or leave address out."
+            )
         return False
     quiet = {"logging_level": "ERROR", "log_to_driver": False, "configure_logging": False}
     if address is None:
         # (cores are counted, not held: a shard for each may be more than there are)
         n_cores = max(n_shards, os.cpu_count() or 1)
-        ray.init(num_cpus=n_cores, include_dashboard=False, **quiet)
+        ray.init(address="local", num_cpus=n_cores, include_dashboard=False, **quiet)
         return True
     try:
         ray.init(address=address, **quiet)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.distributed.runners import LostError, Runner
 from blockwolfe.distributed.travel import Answer, packed
 from blockwolfe.errors import ShardLostError, WorkerWarning
@@ -24,8 +25,9 @@ __all__ = ["Care", "GoneError", "Remote", "Worker", "mended"]
 # A worker is taken for hung after so many seconds, and so many times what the slowest of those that
 # have answered took; while none has, nothing is known.
 PATIENCE_SECONDS, PATIENCE = 60.0, 10.0
-# To start, and to load its examples, each may take so many seconds at least.
+# To start, to load its examples and to compile, each may take so many seconds at least.
 START_SECONDS = 600.0
+LONG_MESSAGES = ("prepare", "see", "hold")
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,13 @@ class Remote(Runner):
         self._workers: list[Any] = []
         self._kept: list[Any] = [None] * n_shards  # parts of a checkpoint; None: the beginning
         self._n_restarts = [0] * n_shards
+        # When the last message was sent, what the slowest answer to it took, and to start.
+        self._asked, self._slowest, self._slowest_start = time.monotonic(), 0.0, 0.0
         try:
             for k in range(n_shards):
                 self._begin(k)
             _raise_errors(self._collected(START_SECONDS))
+            self._slowest_start = self._slowest
             self.replace_lost()
         except BaseException:
             self.end()
@@ -114,10 +119,11 @@ class Remote(Runner):
         while self._owing():
             self._collected()
         shared = self._shared(packed(common))
+        self._asked, self._slowest = time.monotonic(), 0.0
         own = each if each is not None else [()] * self.n_shards
         for worker, some in zip(self._workers, own, strict=True):
             self._send(worker, packed((message, some)), shared)
-        return self._collect()
+        return self._collect(START_SECONDS if message in LONG_MESSAGES else 0.0)
 
     def _send(self, worker: Any, own: bytes, shared: Any) -> None:
         if worker.fate:
@@ -127,9 +133,9 @@ class Remote(Runner):
         except GoneError as gone:
             self._lose(worker, str(gone))
 
-    def _collect(self) -> list[Any]:
+    def _collect(self, least_seconds: float) -> list[Any]:
         """The answers in the order of shards; the first error of any, or that some were lost."""
-        answers = self._collected()
+        answers = self._collected(least_seconds)
         _raise_errors(answers)
         values = [None if answer is None else answer.value for answer in answers]
         if any(worker.fate for worker in self._workers):
@@ -139,18 +145,17 @@ class Remote(Runner):
     def _collected(self, least_seconds: float = 0.0) -> list[Answer | None]:
         """One answer of everyone that owes one; None of the others, and of those that hang."""
         answers: list[Answer | None] = [None] * self.n_shards
-        began, slowest = time.monotonic(), 0.0
         waited = self._owing()
         while waited:
             for worker in self._ready(waited, LOOK_SECONDS):
                 waited.remove(worker)
-                slowest = time.monotonic() - began
+                self._slowest = max(self._slowest, time.monotonic() - self._asked)
                 try:
                     answers[worker.number] = worker.receive()
                 except GoneError as gone:
                     self._lose(worker, str(gone))
-            seconds = time.monotonic() - began
-            if seconds > max(self._limit(slowest), least_seconds):
+            seconds = time.monotonic() - self._asked
+            if seconds > max(self._limit(), least_seconds):
                 for worker in waited:
                     self._lose(worker, f"has not answered for {seconds:.3g} seconds")
             waited = [worker for worker in waited if not worker.fate]
@@ -159,11 +164,11 @@ class Remote(Runner):
     def _owing(self) -> list[Any]:
         return [worker for worker in self._workers if worker.is_owing and not worker.fate]
 
-    def _limit(self, slowest: float) -> float:
-        """Seconds after which a worker hangs, when the slowest answer so far took `slowest`."""
+    def _limit(self) -> float:
+        """Seconds after which a worker hangs, by the slowest answer to the message so far."""
         if self._care.timeout is not None:
             return self._care.timeout
-        return PATIENCE_SECONDS + PATIENCE * slowest if slowest else float("inf")
+        return PATIENCE_SECONDS + PATIENCE * self._slowest if self._slowest else float("inf")
 
     def _lose(self, worker: Any, fate: str) -> None:
         worker.fate = fate
@@ -173,6 +178,8 @@ class Remote(Runner):
 
     def keep(self, parts: Sequence[Any] | None = None) -> None:
         """Remember where all shards are, or these places: new workers begin there."""
+        if not self._care.restarts and parts is None:  # (there will be none)
+            return
         self._kept = list(self.ask("to_save") if parts is None else parts)
 
     def replace_lost(self) -> None:
@@ -180,16 +187,19 @@ class Remote(Runner):
         while lost := [worker for worker in self._workers if worker.fate]:
             for worker in lost:
                 self._note_loss(worker)
+            self._asked, self._slowest = time.monotonic(), self._slowest_start
             for worker in lost:
                 self._begin(worker.number)
             _raise_errors(self._collected(START_SECONDS))
 
     def _begin(self, number: int) -> None:
         """A new worker, which makes its shard."""
-        worker = self._new(number)
-        self._workers[number : number + 1] = [worker]
         message = packed(("begin", (self._beginning(number), self._kept[number])))
-        self._send(worker, message, self._shared(b""))
+        shared, worker = self._shared(b""), self._new(number)
+        # (a worker that nothing was sent to is not among them)
+        with uninterrupted():
+            self._send(worker, message, shared)
+            self._workers[number : number + 1] = [worker]
 
     def _note_loss(self, worker: Any) -> None:
         k = worker.number
@@ -201,10 +211,12 @@ class Remote(Runner):
             )
             raise ShardLostError(
                 f"{what}, and its part of the dual point with it.{often} Give a checkpoint to go "
-                "on from, more restarts, or fewer shards where memory was short."
+                "on from, more restarts, a larger timeout where it was only slow, or fewer shards "
+                "where memory was short."
             )
+        where = "at the last certificate" if self._kept[k] is not None else "at the beginning"
         warnings.warn(
-            f"{what}; a new one goes on from where the shard was at the last certificate.",
+            f"{what}; a new one goes on from where the shard was {where}.",
             WorkerWarning,
             stacklevel=2,
         )

@@ -11,6 +11,7 @@ from blockwolfe.distributed.shard import Examples
 from blockwolfe.distributed.states import dealt, split_state
 from blockwolfe.distributed.survey import loaded
 from blockwolfe.dual.growth import corners_of
+from blockwolfe.errors import InputError
 from blockwolfe.methods.base import Setup
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.state import State
@@ -55,6 +56,7 @@ class LoadedExamples:
     shard: Any
     number: int
     total: float  # the weight of all shards
+    fingerprint: str | None  # of what it held before; None where there is none
     lower: np.ndarray
     upper: np.ndarray
 
@@ -62,4 +64,9 @@ class LoadedExamples:
         """In the form that methods work on."""
         X, Y, weight = loaded(self.shard, self.number)
         made = make_blocks(self.task, X, Y, weight / self.total)
+        if self.fingerprint is not None and made.fingerprint != self.fingerprint:
+            raise InputError(
+                f"shards[{self.number}] gives other examples than before; its function must give "
+                "the same ones, in the same order, each time."
+            )
         return replace(made, lower=self.lower, upper=self.upper)

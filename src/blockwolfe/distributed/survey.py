@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from blockwolfe.base.checks import check_weight
 from blockwolfe.base.words import counted
@@ -20,6 +21,7 @@ from blockwolfe.data.labels import flatten
 from blockwolfe.data.vectorizers.tokens import TokenVectorizer
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import make_blocks
+from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.evaluate import probe_oracle
 from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.tasks.chain import Chain
@@ -71,7 +73,23 @@ class Held:
     facts: dict[str, Any]  # the same in all shards
     n_parts: int
     n_steps: float
-    fingerprint: str
+    fingerprint: str | None  # None where something cannot be compared,
+    obstacle: str  # and why
+
+    @property
+    def identity(self) -> Any:
+        """What tells these examples from others."""
+        return Incomparable(self.obstacle) if self.fingerprint is None else self.fingerprint
+
+
+class Incomparable:
+    """In the place of an identity: like no other, and no digest can be made of it."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __reduce__(self) -> Any:
+        raise TypeError(self.why)
 
 
 @dataclass(frozen=True)
@@ -109,10 +127,11 @@ class Surveyor:
             return Seen(labels, _counted_names(features), 0)
         return Seen(labels, None, int(np.shape(features[0])[1]))
 
-    def hold(self, task: Any, total: float) -> Held:
+    def hold(self, task: Any, total: float, bounds: Any) -> Held:
         """Of the blocks, with their share of the weight of all shards."""
         blocks = make_blocks(task, self._X, self._Y, self._weight / total)
-        probe_oracle(blocks)
+        lower, upper = box_of(bounds, task, blocks.n_features)
+        probe_oracle(replace(blocks, lower=lower, upper=upper))
         if blocks.kernel is not None:
             raise OptionError("a kernel needs the examples of all shards; use bw.Problem.")
         names = ("n_features", "is_unit", "is_exact", "is_compiled", "bounds_error", "form")
@@ -124,7 +143,8 @@ class Surveyor:
             facts={name: getattr(blocks, name) for name in names},
             n_parts=blocks.n_parts,
             n_steps=blocks.n_steps,
-            fingerprint=blocks.fingerprint,
+            fingerprint=None if blocks.identity.obstacles else blocks.fingerprint,
+            obstacle=blocks.identity.explained() if blocks.identity.obstacles else "",
         )
 
 
@@ -167,9 +187,9 @@ def fitted_to_all(task: Any, seen: Sequence[Seen]) -> Any:
             f"{', and some have token dicts' if len(widths) < 2 else ''}; expected the same in all."
         )
     if isinstance(task, Multiclass):
-        return fitted_clone(task, np.zeros((len(labels), widths[0])), labels)
+        return fitted_clone(task, sp.csr_array((len(labels), widths[0])), labels)
     if widths:
-        return fitted_clone(task, [np.zeros((len(labels), widths[0]))], [labels])
+        return fitted_clone(task, [sp.csr_array((len(labels), widths[0]))], [labels])
     count: Counter[str] = Counter()
     for some in seen:
         count.update(some.names or {})  # (a sum of counters would forget what never is non-zero)
