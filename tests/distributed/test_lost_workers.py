@@ -11,6 +11,7 @@ import pytest
 import blockwolfe as bw
 from amount import ALL
 from blockwolfe.distributed import remote
+from blockwolfe.distributed.ray_actors import importing_alike
 from blockwolfe.errors import ShardLostError, WorkerWarning
 from losing import Slow, a_worker_is_sent, ignore_others, process_ids
 from sharding import LAM as LAM_OF_ENGINE
@@ -38,7 +39,8 @@ def best():
 def ray_cluster():
     ray = pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
     quiet = {"logging_level": "ERROR", "log_to_driver": False, "include_dashboard": False}
-    ray.init(num_cpus=4, object_store_memory=100_000_000, **quiet)
+    with importing_alike():
+        ray.init(address="local", num_cpus=4, object_store_memory=100_000_000, **quiet)
     yield
     ray.shutdown()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.distributed.ray_actors import importing_alike
 from sharding import LAM, Failing, numbers, problem_of
 from zoo import multiclass_data
 
@@ -17,7 +18,8 @@ ray = pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
 def cluster():
     """One for all tests of this file: it takes seconds to start."""
     options = {"logging_level": "ERROR", "log_to_driver": False, "include_dashboard": False}
-    ray.init(num_cpus=4, object_store_memory=100_000_000, **options)
+    with importing_alike():
+        ray.init(address="local", num_cpus=4, object_store_memory=100_000_000, **options)
     yield
     ray.shutdown()
 

@@ -115,6 +115,8 @@ def test_ctrl_c_leaves_all_shards_and_w_at_one_point(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         engine.advance(engine.n_blocks, lambda: True)
     monkeypatch.undo()
+    assert not engine._raw.any()  # (w has not moved)
+    engine.to_save()
     assert engine._raw.any()
     check_joined(engine)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from blockwolfe.distributed.remote import Care, GoneError, Remote, Worker
 from blockwolfe.distributed.travel import Answer, Desk, opened
 from blockwolfe.errors import OptionError, ShardLostError
 
-__all__ = ["Ray", "ray_library"]
+__all__ = ["Ray", "importing_alike", "ray_library"]
 
 
 def ray_library() -> Any:
@@ -126,6 +127,19 @@ class Ray(Remote):
             self._ray.shutdown()
 
 
+@contextlib.contextmanager
+def importing_alike() -> Iterator[None]:
+    """Workers of a cluster that is started here can import what this process can."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
 def _connect(ray: Any, n_shards: int, address: str | None) -> bool:
     """Make sure that there is a cluster; whether the connection is ours to end."""
     if ray.is_initialized():
@@ -140,7 +154,8 @@ def _connect(ray: Any, n_shards: int, address: str | None) -> bool:
     if address is None:
         # (cores are counted, not held: a shard for each may be more than there are)
         n_cores = max(n_shards, os.cpu_count() or 1)
-        ray.init(address="local", num_cpus=n_cores, include_dashboard=False, **quiet)
+        with importing_alike():
+            ray.init(address="local", num_cpus=n_cores, include_dashboard=False, **quiet)
         return True
     try:
         ray.init(address=address, **quiet)
