@@ -83,10 +83,9 @@ def is_capped(cache: Cache | None) -> bool:
 class Rounds:
     """The rounds of a run: how many sweeps over stored corners they took, and when the last was.
 
-    They begin when passes have become slow (`patience`). Before a round comes about as much
-    work in passes as it may take. Where it gains less dual for
-    its work than they did, the next one waits twice as long; where it gains more, half as long.
-    Work is counted, not timed, so that the same seed gives the same run. A round is made as a whole
+    They begin when passes have become slow (`patience`). Before a round comes about as much work in
+    passes as it may take. Where it gains less dual for its work than they did, the next one waits
+    twice as long; where it gains more, half as long. Work is counted, not timed, so that the same seed gives the same run. A round is made as a whole
     or not at all: nothing of one has to be saved.
     """
 
