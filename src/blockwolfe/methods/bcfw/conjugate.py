@@ -85,8 +85,9 @@ class Rounds:
 
     They begin when passes have become slow (`patience`). Before a round comes about as much work in
     passes as it may take. Where it gains less dual for its work than they did, the next one waits
-    twice as long; where it gains more, half as long. Work is counted, not timed, so that the same seed gives the same run. A round is made as a whole
-    or not at all: nothing of one has to be saved.
+    twice as long; where it gains more, half as long. Work is counted, not timed, so that the same
+    seed gives the same run. A round is made as a whole or not at all: nothing of one has to be
+    saved.
     """
 
     def __init__(self, blocks: Blocks) -> None:
