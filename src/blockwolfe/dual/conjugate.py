@@ -17,7 +17,6 @@ which coordinates of w at a bound do not move, and the search is the exact one a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -52,8 +51,6 @@ MOST_LENGTHS = 6
 # A direction that gains less than this share of the restricted gap gives way to the gradient, if
 # that gains more: projected, a direction of conjugate gradients need not go up.
 LITTLE = 0.01
-# Seconds without a question whether there is time to go on: asking takes longer than a short sweep.
-LOOK_UP_SECONDS = 0.02
 # Numbers of eight bytes that are kept of a stored corner, and of a weight, besides entries.
 PER_CORNER, PER_WEIGHT = 24, 8
 
@@ -126,7 +123,7 @@ class _Ascent:
     ) -> None:
         stock, blocks = point.arrays.stock, point.blocks
         self.point, (self.rows, self.first), self.all = point, rows, entries
-        self._may_go_on, self._asked = may_go_on, time.perf_counter()
+        self._may_go_on = may_go_on
         self.block = np.repeat(np.arange(len(blocks)), np.diff(self.first))
         self.weight, self.loss = blocks.weight[self.block], stock.loss[self.rows]
         self.factor = -blocks.weight / point.lam
@@ -135,11 +132,7 @@ class _Ascent:
         self.scale = 1.0 / np.where(length > 0.0, length, known.max() if len(known) else 1.0)
 
     def _look_up(self) -> None:
-        """Before each sweep, since those over many corners take seconds; short ones go unasked."""
-        now = time.perf_counter()
-        if now - self._asked < LOOK_UP_SECONDS:
-            return
-        self._asked = now
+        """Before each sweep: sweeps over many corners take seconds."""
         if not self._may_go_on():
             raise _LeftError
 
