@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -12,3 +14,13 @@ import blockwolfe  # noqa: F401 (else the first file whose docstrings run is imp
 def _same_seeds() -> None:
     """What leaves its seed open draws the same numbers in every run of the tests."""
     np.random.seed(0)  # noqa: NPY002 (the global one is meant)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Who handles Ctrl-C after a test is who did before: else later runs would not hear it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    after = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+    assert after is before
