@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.interrupts import Shield
 
 
@@ -62,3 +63,27 @@ def test_in_another_thread_nothing_is_taken_over():
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def begun_and_not_ended():
+    """As where the handler of another signal raises just then."""
+    uninterrupted().__enter__()
+
+
+def test_a_block_that_nobody_has_ended_holds_nothing_back():
+    before = signal.getsignal(signal.SIGINT)
+    begun_and_not_ended()
+    begun_and_not_ended()
+    assert signal.getsignal(signal.SIGINT) is not before
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_nor_does_it_in_blocks_that_follow():
+    done = []
+    begun_and_not_ended()
+    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012
+        interrupt()
+        done.append("all of it")
+    assert done == ["all of it"]

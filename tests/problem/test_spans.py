@@ -170,6 +170,8 @@ def test_alarms_at_any_moment_leave_threads_that_work(alarm):
     assert n_heard == 300
     assert crew.run(lambda k: k) == [0, 1, 2]
     crew.end()
+    with pytest.raises(KeyboardInterrupt):  # (and Ctrl-C, which is held back meanwhile)
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

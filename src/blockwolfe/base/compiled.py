@@ -23,6 +23,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -276,6 +277,23 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
 _SIGINT = int(signal.SIGINT)
 
 
+def _noted(block: weakref.ref[Any], before: Any, arrived: list[Any]) -> Callable[..., None]:
+    """A handler of Ctrl-C that notes it while there is such a block.
+
+    Handlers of other signals, those of timeouts say, may raise where a block has just begun or is
+    about to end, and no `with` sees to its end. Then nobody would ever ask for what was noted.
+    """
+
+    def note(*signal_and_frame: Any) -> None:
+        if block() is not None:
+            arrived.append(signal_and_frame)
+        else:
+            _signal.signal(_SIGINT, before)
+            before(*signal_and_frame)
+
+    return note
+
+
 class uninterrupted:  # noqa: N801  (it is used as a function is)
     """Ctrl-C held back to the end of this block.
 
@@ -287,18 +305,17 @@ class uninterrupted:  # noqa: N801  (it is used as a function is)
     ...     pass
     """
 
-    __slots__ = ("_arrived", "_before")
+    __slots__ = ("__weakref__", "_arrived", "_before")
 
     def __enter__(self) -> None:
-        self._before = _signal.getsignal(_SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(self._before):
+        self._before = before = _signal.getsignal(_SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
             self._before = None
             return
         self._arrived: list[Any] = []
-        _signal.signal(_SIGINT, self._note)
-
-    def _note(self, *signal_and_frame: Any) -> None:
-        self._arrived.append(signal_and_frame)
+        noted = _noted(weakref.ref(self), before, self._arrived)
+        del self  # (the traceback of what is raised from here on would keep it)
+        _signal.signal(_SIGINT, noted)
 
     def __exit__(self, *_: object) -> None:
         if self._before is None:
