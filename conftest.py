@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ def _same_seeds() -> None:
 
 
 @pytest.fixture(autouse=True)
-def ctrl_c():
+def _same_ctrl_c() -> Iterator[None]:
     """Who handles Ctrl-C after a test is who did before: else later runs would not hear it."""
     before = signal.getsignal(signal.SIGINT)
     yield
     after = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
-    assert after is before
+    assert after is before, f"the test has left Ctrl-C to {after!r}"

@@ -148,8 +148,8 @@ def test_states_of_another_order_are_refused():
         bw.certify(other, state, LAM)
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_order_two_predicts_better_where_labels_depend_on_two(seed):
+def gain_of_order_two(seed):
+    """In the share of right labels, where each depends on the two before it."""
     data = bw.datasets.synthetic_chains(
         400, n_labels=6, n_features=3, length=(8, 16), order=2, random_state=seed
     )
@@ -158,7 +158,13 @@ def test_order_two_predicts_better_where_labels_depend_on_two(seed):
         svm = bw.StructuredSVM(bw.tasks.Chain(6, order=order), lam=0.03, tol=0.01, random_state=0)
         guess = svm.fit(data.X[:300], data.Y[:300]).predict(data.X[300:])
         right[order] = np.mean(np.concatenate(guess) == np.concatenate(data.Y[300:]))
-    assert right[2] > right[1] + 0.03
+    return right[2] - right[1]
+
+
+def test_order_two_predicts_better_where_labels_depend_on_two():
+    gains = [gain_of_order_two(seed) for seed in range(4)]
+    assert min(gains) > 0.0
+    assert np.mean(gains) > 0.03
 
 
 def test_weights_are_named_by_all_labels_of_a_run():
