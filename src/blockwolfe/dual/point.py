@@ -131,7 +131,8 @@ class DualPoint:
     ) -> None:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.keeps_corners = keeps_corners
-        # What others add to v / lam, where the blocks here are a part of them all.
+        # What is added to v / lam: by others, where the blocks here are a part of them all, or by
+        # the centre of an acceleration.
         self.rest: np.ndarray | None = None
         self.is_coded = keeps_corners and is_coded(blocks, state)
         self.work = make_work(blocks)
@@ -151,9 +152,16 @@ class DualPoint:
 
     def put(self, v: np.ndarray) -> None:
         """Go on from v, free of the rounding of many steps."""
-        raw = v / self.lam if self.rest is None else v / self.lam + self.rest
+        raw = self._raw_of(v)
         box = _box(self.blocks, raw)
         self.arrays = self.arrays._replace(w=within_bounds(self.blocks, raw), box=box)
+
+    def weights(self, v: np.ndarray) -> np.ndarray:
+        """The weights that the point would have with this v."""
+        return within_bounds(self.blocks, self._raw_of(v))
+
+    def _raw_of(self, v: np.ndarray) -> np.ndarray:
+        return np.asarray(v / self.lam if self.rest is None else v / self.lam + self.rest)
 
     def place(self, raw: np.ndarray) -> None:
         """Be at these weights (before bounds), of which the blocks here are only a part."""
@@ -169,11 +177,13 @@ class DualPoint:
     @property
     def v(self) -> np.ndarray:
         """The vector v as the steps have left it, not rebuilt."""
-        return self.lam * self.raw
+        return self.lam * (self.raw if self.rest is None else self.raw - self.rest)
 
     def dual(self) -> float:
-        """(2)."""
-        return dual_value(self.blocks, self.v, float(self.arrays.ell.sum()), self.lam)
+        """(2); where there is a rest, what visits climb, up to a constant."""
+        return dual_value(
+            self.blocks, self.lam * self.raw, float(self.arrays.ell.sum()), self.lam
+        )
 
     # -- room -----------------------------------------------------------------------------------
 

@@ -4,10 +4,11 @@ Gap sampling throughout, but every third visit takes the blocks in turn: where f
 few weights, each step changes the gaps of all, and stale estimates would keep the visits to some.
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
-cache unless the task's oracle is as cheap as looking at stored corners. With the cache, and
-once passes have become slow, come rounds of conjugate gradients over all stored corners; none with
-an average, nor with a kernel. Where the oracle is slow, and rounds are possible, all of this gives
-way to `bcfw.sparing`.
+cache unless the task's oracle is as cheap as looking at stored corners. Where lambda is small
+visits are accelerated (`bcfw.catalyst`); not in shards. With the cache, where visits are not
+accelerated, or no more, and once passes have become slow, come rounds of conjugate gradients over
+all stored corners. Neither comes with an average, nor with a kernel. Where the oracle is slow, and
+rounds are possible, all of this gives way to `bcfw.sparing`.
 
 Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
 as a whole, by `WholeBlocks`; not with an average.
@@ -28,6 +29,7 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.catalyst import Catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
@@ -46,6 +48,7 @@ SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache()
 FULL_PASS_EVERY = BCFW(sampling=SAMPLING).full_pass_every
 ROUNDS = Conjugate(patience=2.0)
+CATALYST = Catalyst()
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
@@ -91,6 +94,11 @@ class Auto(Method):
 
     @property
     def is_monotone(self) -> bool:
+        """Not where visits are accelerated, which is known only on the way."""
+        return False
+
+    @property
+    def can_stall(self) -> bool:
         """For the last iterate."""
         return not self.averaging
 
@@ -102,29 +110,33 @@ class Auto(Method):
     def start(self, setup: Setup) -> Engine:
         """Visits, by a method that is chosen on the way, or once for all."""
         if self.averaging or not takes_whole_blocks(setup.blocks):
-            return self.start_on_corners(setup)
+            return self._start_on_corners(setup, is_alone=True)
         engine = WholeEngine(WholeBlocks(), setup)
         engine.note = f"{engine.method.words}; blocks are simplices of labels"
         return engine
 
     def start_on_corners(self, setup: Setup) -> BlockEngine:
-        """The same for blocks of any kind: shards join the corners that their visits leave."""
+        """For one shard, of which others join the corners: blocks of any kind, no acceleration."""
+        return self._start_on_corners(setup, is_alone=False)
+
+    def _start_on_corners(self, setup: Setup, is_alone: bool) -> BlockEngine:
         blocks = setup.blocks
         if _is_long(blocks) and not self.averaging and blocks.kernel is None:
             return SparingEngine(setup)
-        return AutoEngine(self, setup)
+        return AutoEngine(self, setup, is_alone)
 
 
 class AutoEngine(BlockEngine):
     """A `BlockEngine` that chooses after the first pass, and once more after a few."""
 
-    def __init__(self, method: Auto, setup: Setup) -> None:
+    def __init__(self, method: Auto, setup: Setup, is_alone: bool) -> None:
         first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
         super().__init__(first, setup, keeps_corners=True)
         blocks = setup.blocks
         self._is_expensive = _is_expensive(blocks)
         self._is_long = _is_long(blocks)
         self._has_rounds = not method.averaging and blocks.kernel is None
+        self._is_alone = is_alone
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
         self._choose(is_late=False, has_cache=False)
@@ -151,6 +163,7 @@ class AutoEngine(BlockEngine):
             cache=CACHE if has_cache else None,
             batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
             conjugate=ROUNDS if self._has_rounds and has_cache and is_late else None,
+            catalyst=CATALYST if self._has_rounds and self._is_alone and is_late else None,
         )
         kind = "expensive" if self._is_expensive else "as cheap as stored corners"
         self.note = f"{self.method.words}; the oracle is {kind}"

@@ -26,7 +26,7 @@ from blockwolfe.problem.state import (
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 
-__all__ = ["DualEngine"]
+__all__ = ["DualEngine", "inside"]
 
 
 class DualEngine(WalkingEngine):
@@ -60,8 +60,9 @@ class DualEngine(WalkingEngine):
     def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point = self.point
+        weights = None if point.rest is None else point.weights
         certificate, v, found = examine(
-            self.blocks, self.tidied(), point.lam, *self.own, keep, self.workers
+            self.blocks, self.tidied(), self.lam, *self.own, keep, self.workers, weights
         )
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)
@@ -248,8 +249,8 @@ class DualEngine(WalkingEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read = Reader(saved)
-        self.point.restore(_inside(saved, "point."))
-        self.ledger.restore(_inside(saved, "ledger."))
+        self.point.restore(inside(saved, "point."))
+        self.ledger.restore(inside(saved, "ledger."))
         self.certificate_calls = read.integer("certificate_calls")
         self._average_w = read.array("average_w", np.float64, (self.blocks.n_features,))
         self._open = read.array("open", np.bool_, (self.n_blocks,))
@@ -258,5 +259,6 @@ class DualEngine(WalkingEngine):
         self.point.check_ell(is_tidy=self._visits_tidied == int(self.ledger.counts.visits))
 
 
-def _inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:
+def inside(saved: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """What was saved by names that begin so."""
     return {n.removeprefix(prefix): value for n, value in saved.items() if n.startswith(prefix)}

@@ -11,6 +11,7 @@ which is added to its hinge and (times weight_i) to its gap: primal and gap then
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -391,13 +392,23 @@ def _largest_reach(blocks: Blocks) -> np.ndarray:
 
 
 def primal_of(
-    blocks: Blocks, found: Sweep, w: np.ndarray, lam: float, ell: float = 0.0
+    blocks: Blocks,
+    found: Sweep,
+    w: np.ndarray,
+    lam: float,
+    ell: float = 0.0,
+    own: np.ndarray | None = None,
 ) -> PrimalValue:
-    """P(w) from a full pass at w; with the `ell` of a dual point, its resolution is D's as well."""
+    """P(w) from a full pass at w.
+
+    With the `ell` of a dual point, and its `own` weights where w are others, its resolution is
+    D's as well.
+    """
     loss, reached = found.answers.loss, found.answers.reach
     largest = np.maximum(reached, _largest_reach(blocks))
     compared = magnitudes(loss, largest, blocks.norm(w))
-    noise = resolution(blocks.weight, compared, reached, blocks.inner(w, w), ell, lam)
+    square = max(blocks.inner(x, x) for x in ((w,) if own is None else (w, own)))
+    noise = resolution(blocks.weight, compared, reached, square, ell, lam)
     if blocks.kernel is not None:
         # (of the scores of the corner, the mean and the truth, and in |w|^2)
         noise += 4.0 * blocks.kernel.noise(w) * inner(blocks.weight, blocks.part_size)
@@ -417,20 +428,29 @@ def examine(
     scratch: Any,
     keep: bool = False,
     workers: Workers | None = None,
+    weights: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
-    """The certificate of a dual point, its rebuilt v, and the pass it came from."""
+    """The certificate of a dual point, its rebuilt v, and the pass it came from.
+
+    It is that of v / lam (within bounds), or of other `weights` that go by v.
+    """
     v = rebuild_v(blocks, store, workers)
-    w, ell = weights_of(blocks, v, lam), float(store.ell.sum())
+    w = weights_of(blocks, v, lam) if weights is None else weights(v)
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
-    return certificate_of(blocks, v, ell, found, lam), v, found
+    return certificate_of(blocks, v, float(store.ell.sum()), found, lam, w), v, found
 
 
 def certificate_of(
-    blocks: Blocks, v: np.ndarray, ell: float, found: Sweep, lam: float
+    blocks: Blocks,
+    v: np.ndarray,
+    ell: float,
+    found: Sweep,
+    lam: float,
+    w: np.ndarray | None = None,
 ) -> Certificate:
-    """The certificate of a dual point with this v and ell, from a full pass at its w."""
-    w = weights_of(blocks, v, lam)
-    value, dual = primal_of(blocks, found, w, lam, ell), dual_value(blocks, v, ell, lam)
+    """The certificate of a dual point with this v and ell, from a full pass at its w or another."""
+    own, dual = weights_of(blocks, v, lam), dual_value(blocks, v, ell, lam)
+    value = primal_of(blocks, found, own if w is None else w, lam, ell, own)
     certificate = Certificate(
         value.primal,
         dual,

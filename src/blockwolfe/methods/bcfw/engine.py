@@ -17,6 +17,7 @@ from blockwolfe.dual.conjugate import prepare as prepare_rounds
 from blockwolfe.dual.shrink import NO_CAP
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
+from blockwolfe.methods.bcfw.catalyst import Centre
 from blockwolfe.methods.bcfw.conjugate import Rounds
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
@@ -30,8 +31,8 @@ from blockwolfe.methods.bcfw.rules import (
 )
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.bcfw.working_set import order_in_working_set
-from blockwolfe.methods.dual_engine import DualEngine
-from blockwolfe.problem.certificate import broken_oracle, sweep
+from blockwolfe.methods.dual_engine import DualEngine, inside
+from blockwolfe.problem.certificate import Sweep, broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
@@ -65,6 +66,7 @@ class BlockEngine(DualEngine):
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
+        self._centre = Centre(setup.lam)
         self._has_rounds_compiled = False
         # (beside calls in Python a compiled sweep is next to nothing)
         if not self.blocks.is_compiled:
@@ -127,9 +129,9 @@ class BlockEngine(DualEngine):
     @property
     def _has_due_round(self) -> bool:
         # (asked at ends of passes alone: where a run was cut changes nothing)
-        return not self._is_open and self._rounds.is_due(
-            self.method.conjugate, self.point, self.ledger
-        )
+        if self._is_open or self._centre.is_at_work:
+            return False
+        return self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
 
     def _make_pass(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         if not self._is_open:
@@ -139,8 +141,12 @@ class BlockEngine(DualEngine):
         while self._done < until and may_go_on():
             self._next_chunk(until)
         self._is_open = self._done < len(self._draws.block)
-        if self._has_planes and not self._is_open:
-            self._planes.end(self._source == FROM_STOCK, self.dual(), self.counts, self.point)
+        if self._is_open:
+            return
+        if self._has_planes:
+            dual = self.point.dual()
+            self._planes.end(self._source == FROM_STOCK, dual, self.counts, self.point)
+        self._centre.after_pass(self.point)
 
     @property
     def _until(self) -> int:
@@ -150,8 +156,10 @@ class BlockEngine(DualEngine):
 
     def _begin_pass(self, max_visits: int) -> None:
         ledger, method = self.ledger, self.method
+        if method.catalyst is not None:
+            self._centre.before_pass(method.catalyst, self.point, ledger)
         if self._has_planes:
-            self._planes.begin(self.dual(), self.counts)
+            self._planes.begin(self.point.dual(), self.counts)
         self._source = FROM_ORACLE
         if method.cache is not None:
             self._source = FROM_CACHE_OR_ORACLE
@@ -338,10 +346,42 @@ class BlockEngine(DualEngine):
             self.ledger.renew_gaps(found.gap, float(found.gap.sum()))
             self.certificate_calls += self.calls_to_refresh
 
+    # -- walking ----------------------------------------------------------------------------------
+
+    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        """Without a centre: from one lambda to the next there is little to do."""
+        self._centre.leave(self.point)
+        lam, start = super().begin_at_loss(tol)
+        self._centre.lam = self.point.lam
+        return lam, start
+
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin a new pass, with draws and thresholds of the gaps as they are then."""
+        self._centre.leave(self.point)
         super().shrink(rho, gap)
+        self._centre.lam = self.point.lam
         self._draws, self._done, self._is_open = _NO_DRAWS, 0, False
+
+    # -- acceleration -----------------------------------------------------------------------------
+
+    @property
+    def lam(self) -> float:  # type: ignore[override]
+        """Lambda of the problem: visits may be at a larger one."""
+        return self._centre.lam if self._centre.is_at_work else self.point.lam
+
+    def dual(self) -> float:
+        """D at that lambda."""
+        return self._centre.dual(self.point) if self._centre.is_at_work else super().dual()
+
+    @property
+    def gap_estimate(self) -> float:
+        """And what w is away from the dual point."""
+        return super().gap_estimate + self._centre.distance
+
+    def take(self, found: Sweep, gap: float) -> None:
+        """And measure the distance, which is no gap of any block."""
+        self._centre.measure(self.point)
+        super().take(found, gap - self._centre.distance)
 
     # -- multi-plane scheduling --------------------------------------------------------------------
 
@@ -362,6 +402,7 @@ class BlockEngine(DualEngine):
             "source": self._source,
             "planes": self._planes.to_save(),
             "rounds": self._rounds.to_save(),
+            **{f"centre.{n}": value for n, value in self._centre.to_save(self.point).items()},
             "rng": plain_state(self.rng),
             "hit_floor": self._hit_floor,
             "n_draws": self._n_draws,
@@ -371,6 +412,7 @@ class BlockEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
+        self._centre.restore(inside(saved, "centre."), self.point)
         read = Reader(saved)
         has_tree = read.flag("has_tree")
         if has_tree:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.methods.base import Method, Setup
+from blockwolfe.methods.bcfw.catalyst import Catalyst, check_catalyst
 from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
 from blockwolfe.methods.bcfw.conjugate import Conjugate, check_conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
@@ -44,6 +45,9 @@ class BCFW(Method):
         pay. What was decided is in `result.method`.
     conjugate : `Conjugate()` for rounds of conjugate gradients over the weights of all stored
         corners between passes, or None. Not with averaging.
+    catalyst : `Catalyst()` for visits at a larger lambda around a centre that moves, or None: fewer
+        passes where lambda is small. Not with averaging or predefined steps; rounds of `conjugate`
+        are made only when it is no longer at work.
 
     >>> BCFW(averaging=True).averaging
     True
@@ -56,6 +60,7 @@ class BCFW(Method):
         "multiplane": {"cache": Cache(multi_plane=True)},
         "averaging": {"averaging": True},
         "conjugate": {"conjugate": Conjugate()},
+        "catalyst": {"catalyst": Catalyst()},
     }
 
     sampling: Sampling = field(default_factory=Permutation)
@@ -66,6 +71,7 @@ class BCFW(Method):
     line_search: str = "exact"
     batch_size: int | None = None
     conjugate: Conjugate | None = None
+    catalyst: Catalyst | None = None
 
     def __post_init__(self) -> None:
         check_kind("sampling", self.sampling, Sampling, _named("sampling"))
@@ -74,6 +80,9 @@ class BCFW(Method):
             check_kind("cache", self.cache, Cache, ["Cache()", "None"])
         if self.conjugate is not None:
             check_kind("conjugate", self.conjugate, Conjugate, ["Conjugate()", "None"])
+        if self.catalyst is not None:
+            check_kind("catalyst", self.catalyst, Catalyst, ["Catalyst()", "None"])
+            self._check_accelerated()
         check_flag("averaging", self.averaging)
         check_integer("certify_every", self.certify_every, 1)
         check_integer("batch_size", self.batch_size, 1, or_none=True)
@@ -90,6 +99,15 @@ class BCFW(Method):
         if self.line_search not in ("exact", "safe"):
             raise unknown_option("line_search", self.line_search, ["exact", "safe"])
 
+    def _check_accelerated(self) -> None:
+        """What acceleration does not go with."""
+        if self.averaging or not self.step.line_search:
+            other = "averaging=True" if self.averaging else f"step={self.step}"
+            raise OptionError(
+                f"catalyst={self.catalyst} with {other}: visits then are at a lambda that changes, "
+                "and need exact steps and no average of them; leave one of the two out."
+            )
+
     @property
     def words(self) -> str:
         """Sampling, steps, and what else it has."""
@@ -97,6 +115,7 @@ class BCFW(Method):
         if self.cache is not None:
             parts.append("multi-plane cache" if self.cache.multi_plane else "cache")
         parts += ["conjugate gradients"] if self.conjugate is not None else []
+        parts += ["acceleration"] if self.catalyst is not None else []
         parts += ["averaging"] if self.averaging else []
         return ", ".join(parts)
 
@@ -118,14 +137,21 @@ class BCFW(Method):
 
     @property
     def is_monotone(self) -> bool:
+        """With the exact line search, for the last iterate, and without acceleration."""
+        return self.can_stall and self.catalyst is None
+
+    @property
+    def can_stall(self) -> bool:
         """With the exact line search, and for the last iterate."""
         return self.step.line_search and not self.averaging
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse a cap on the cache that is too small for any work, and rounds with a kernel."""
+        """Refuse a cap on the cache too small for any work; rounds and acceleration with a kernel."""
         check_cache_cap(self.cache, blocks)
         if self.conjugate is not None:
             check_conjugate(blocks)
+        if self.catalyst is not None:
+            check_catalyst(blocks)
 
     def start(self, setup: Setup) -> Engine:
         """Visits, pass after pass."""
