@@ -331,6 +331,9 @@ class Driver(Generic[Outcome]):
         memory, method = self.memory, self.method
         if not method.can_stall:
             return not (now.is_finite or now.is_primal_only)
+        if now.is_finite and not self.engine.is_settled:
+            self.mark = Mark()
+            return False
         passes = self.goal.share * (memory.passes - memory.passes_begun)
         has_stalled = self.mark.has_stalled(now, passes, method.full_pass_every)
         return has_stalled and memory.had_visited_open

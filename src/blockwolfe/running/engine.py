@@ -165,6 +165,11 @@ class Engine(ABC):
         return True
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it will go on as it does: before, no standstill is the end of all progress."""
+        return True
+
+    @property
     def fewest_visits(self) -> int:
         """Visits of the shortest pass: of a method that asks all oracles at once, all blocks."""
         return 1

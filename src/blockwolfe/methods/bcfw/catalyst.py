@@ -39,7 +39,7 @@ __all__ = ["Catalyst", "Centre", "check_catalyst"]
 LEAST = 3.0
 # What a strength that is too large is divided by.
 WEAKER = 1.5
-# The gap estimate is to fall by a tenth in so many passes; otherwise the strength is too large.
+# The least gap estimate so far is to fall by a tenth in so many passes; or the strength is too large.
 PATIENCE, FALLS = 20, 0.9
 
 
@@ -123,19 +123,18 @@ class Centre:
         self._before, self._n_passes, self._mark = point.arrays.w.copy(), 0, (float("inf"), 0)
 
     def _adapt(self, point: DualPoint, left: float) -> None:
-        """Weaker, where the centre is what the gap is waiting for, or where passes gain little."""
-        estimate, (gap, n_passes) = left + self.distance, self._mark
-        n_passes += self._n_passes
-        is_slow = n_passes >= PATIENCE and estimate > FALLS * gap
-        if n_passes >= PATIENCE or not np.isfinite(gap):
-            self._mark = (estimate, 0)
-        else:
-            self._mark = (gap, n_passes)
-        if self.distance > left or is_slow:
-            self._weaken(point)
+        """Weaker, where the centre is what the gap is waiting for, or where passes gain little.
 
-    def _weaken(self, point: DualPoint) -> None:
-        strength = self.strength / WEAKER
+        So a run that gets no further is left, at last, by its acceleration.
+        """
+        estimate, (least, n_passes) = left + self.distance, self._mark
+        has_fallen, n_passes = estimate <= FALLS * least, n_passes + self._n_passes
+        is_slow = n_passes >= PATIENCE and not has_fallen
+        self._mark = (estimate if has_fallen else least, 0 if has_fallen or is_slow else n_passes)
+        if self.distance > left or is_slow:
+            self._take(point, self.strength / WEAKER)
+
+    def _take(self, point: DualPoint, strength: float) -> None:
         if strength < LEAST:
             self.leave(point)
         else:

@@ -374,6 +374,11 @@ class BlockEngine(DualEngine):
         return self._centre.dual(self.point) if self._centre.is_at_work else super().dual()
 
     @property
+    def is_settled(self) -> bool:
+        """When acceleration is over, which it is at last where a run gets no further."""
+        return not self._centre.is_at_work
+
+    @property
     def gap_estimate(self) -> float:
         """And what w is away from the dual point."""
         return super().gap_estimate + self._centre.distance
