@@ -25,6 +25,7 @@ from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method
 from blockwolfe.methods.bcfw.cache import Cache
+from blockwolfe.methods.bcfw.catalyst import Catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
@@ -104,6 +105,7 @@ __all__ = [
     "BundleMethod",
     "Cache",
     "CalibrationDisplay",
+    "Catalyst",
     "Certificate",
     "Checkpoint",
     "Comparison",

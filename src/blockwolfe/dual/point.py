@@ -181,9 +181,7 @@ class DualPoint:
 
     def dual(self) -> float:
         """(2); where there is a rest, what visits climb, up to a constant."""
-        return dual_value(
-            self.blocks, self.lam * self.raw, float(self.arrays.ell.sum()), self.lam
-        )
+        return dual_value(self.blocks, self.lam * self.raw, float(self.arrays.ell.sum()), self.lam)
 
     # -- room -----------------------------------------------------------------------------------
 

@@ -39,7 +39,8 @@ __all__ = ["Catalyst", "Centre", "check_catalyst"]
 LEAST = 3.0
 # What a strength that is too large is divided by.
 WEAKER = 1.5
-# The least gap estimate so far is to fall by a tenth in so many passes; or the strength is too large.
+# The least gap estimate so far is to fall by a tenth in so many passes, or the strength is too
+# large.
 PATIENCE, FALLS = 20, 0.9
 
 
@@ -222,5 +223,6 @@ class Centre:
 
 def _strength(point: DualPoint, ledger: Ledger) -> float:
     """The root of how many times lambda a mean step asks for."""
-    length = ledger.notes.longest / point.blocks.weight
-    return float(np.sqrt(length.mean() / point.lam))
+    weight, longest = point.blocks.weight, ledger.notes.longest
+    counts = weight > 0.0
+    return float(np.sqrt(np.mean(longest[counts] / weight[counts]) / point.lam))

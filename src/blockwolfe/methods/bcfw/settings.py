@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.methods.base import Method, Setup
-from blockwolfe.methods.bcfw.catalyst import Catalyst, check_catalyst
 from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
+from blockwolfe.methods.bcfw.catalyst import Catalyst, check_catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate, check_conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.problem.blocks import Blocks
@@ -146,7 +146,7 @@ class BCFW(Method):
         return self.step.line_search and not self.averaging
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Refuse a cap on the cache too small for any work; rounds and acceleration with a kernel."""
+        """Refuse a cap on the cache that is too small for any work, and what needs w itself."""
         check_cache_cap(self.cache, blocks)
         if self.conjugate is not None:
             check_conjugate(blocks)
