@@ -27,7 +27,7 @@ from blockwolfe.problem.certificate import certificate_of, primal_of
 from blockwolfe.problem.state import (
     State,
     are_within_bounds,
-    dual_value,
+    dual_at,
     weights_of,
     within_bounds,
 )
@@ -281,7 +281,7 @@ class ShardedEngine(Engine):
 
     def dual(self) -> float:
         """D of the present iterate."""
-        return dual_value(self.blocks, self.lam * self._raw, self._ell, self.lam)
+        return dual_at(self.blocks, self._raw, self._ell, self.lam)
 
     def state(self) -> State | None:
         """The point of the certificate: with averaging, the average; None: it stays with shards."""

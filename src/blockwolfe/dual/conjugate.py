@@ -30,7 +30,7 @@ from blockwolfe.dual.differences import Differences, added, differences, restric
 from blockwolfe.dual.growth import live_rows
 from blockwolfe.dual.line_search import bounded_step, free_step, step_along
 from blockwolfe.dual.point import DualPoint
-from blockwolfe.problem.state import dual_value, within_bounds
+from blockwolfe.problem.state import dual_at, within_bounds
 from blockwolfe.structures.choice import project
 
 __all__ = ["Climb", "climb", "prepare", "put"]
@@ -229,7 +229,7 @@ class _Ascent:
     def _dual(self, place: _Place) -> float:
         blocks, lam = self.point.blocks, self.point.lam
         ell = inner(self.weight * place.alpha, self.loss)
-        return dual_value(blocks, lam * place.raw, ell, lam)
+        return dual_at(blocks, place.raw, ell, lam)
 
 
 def climb(

@@ -37,7 +37,7 @@ from blockwolfe.problem.state import (
     State,
     Store,
     are_within_bounds,
-    dual_value,
+    dual_at,
     rebuild_v,
     weights_of,
     within_bounds,
@@ -181,7 +181,7 @@ class DualPoint:
 
     def dual(self) -> float:
         """(2); where there is a rest, what visits climb, up to a constant."""
-        return dual_value(self.blocks, self.lam * self.raw, float(self.arrays.ell.sum()), self.lam)
+        return dual_at(self.blocks, self.raw, float(self.arrays.ell.sum()), self.lam)
 
     # -- room -----------------------------------------------------------------------------------
 

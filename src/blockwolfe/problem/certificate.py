@@ -27,7 +27,7 @@ from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.rounding import magnitudes, resolution
-from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
+from blockwolfe.problem.state import Store, dual_at, rebuild_v, weights_of, within_bounds
 from blockwolfe.problem.workers import Span, Workers
 from blockwolfe.results.certificate import Certificate, PrimalValue, faced
 
@@ -449,7 +449,8 @@ def certificate_of(
     w: np.ndarray | None = None,
 ) -> Certificate:
     """The certificate of a dual point with this v and ell, from a full pass at its w or another."""
-    own, dual = weights_of(blocks, v, lam), dual_value(blocks, v, ell, lam)
+    raw = v / lam
+    own, dual = within_bounds(blocks, raw), dual_at(blocks, raw, ell, lam)
     value = primal_of(blocks, found, own if w is None else w, lam, ell, own)
     certificate = Certificate(
         value.primal,

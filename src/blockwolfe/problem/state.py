@@ -39,6 +39,7 @@ __all__ = [
     "Store",
     "are_within_bounds",
     "check_state",
+    "dual_at",
     "dual_value",
     "initial_state",
     "rebuild_v",
@@ -220,9 +221,14 @@ def are_within_bounds(blocks: Blocks, w: np.ndarray) -> bool:
 
 def dual_value(blocks: Blocks, v: np.ndarray, ell: float, lam: float) -> float:
     """(2): D = ell - |v|^2 / (2 lam), or its form under bounds."""
-    w = weights_of(blocks, v, lam)
+    return dual_at(blocks, v / lam, ell, lam)
+
+
+def dual_at(blocks: Blocks, raw: np.ndarray, ell: float, lam: float) -> float:
+    """The same where v / lam is `raw`."""
+    w = within_bounds(blocks, raw)
     dual = ell - 0.5 * lam * blocks.inner(w, w)
     if blocks.is_bounded:
-        is_cut = v / lam != w  # (elsewhere the terms are zero, also with an infinite bound)
-        dual -= lam * inner((v / lam - w)[is_cut], w[is_cut])
+        is_cut = raw != w  # (elsewhere the terms are zero, also with an infinite bound)
+        dual -= lam * inner((raw - w)[is_cut], w[is_cut])
     return float(dual)

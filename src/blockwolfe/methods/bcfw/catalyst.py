@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.checks import check_integer, is_real
-from blockwolfe.base.inner import inner
+from blockwolfe.base.inner import pieces
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.state import dual_value, within_bounds
+from blockwolfe.problem.state import dual_at
 
 __all__ = ["Catalyst", "Centre", "check_catalyst"]
 
@@ -144,20 +144,25 @@ class Centre:
     def _change(self, point: DualPoint, strength: float) -> None:
         """Another strength, at the same w: the centre goes where that asks for."""
         assert point.rest is not None
-        point.rest = point.raw - (self.strength / strength) * (point.raw - point.rest)
+        raw, rest, share = point.raw, point.rest, self.strength / strength
+        for part in pieces(len(rest)):
+            rest[part] = raw[part] - share * (raw[part] - rest[part])
         point.lam, self.strength = strength * self.lam, strength
 
     def _move(self, point: DualPoint) -> None:
         """The centre to w and beyond; w follows it, as the dual point stays."""
         assert point.rest is not None
         q = self.strength**-0.5
-        beta, w = (1.0 - q) / (1.0 + q), point.arrays.w
-        y = w + beta * (w - self._before)
-        rest = (1.0 - 1.0 / self.strength) * y
-        self._before, self._n_passes = w.copy(), 0
-        raw = point.raw + (rest - point.rest)
-        point.rest = rest
-        point.place(raw)
+        beta, share = (1.0 - q) / (1.0 + q), 1.0 - 1.0 / self.strength
+        w, raw, rest, before = point.arrays.w, point.raw, point.rest, self._before
+        for part in pieces(len(w)):
+            now = w[part].copy()
+            moved = share * (now + beta * (now - before[part]))
+            raw[part] += moved - rest[part]  # (without bounds, w)
+            rest[part], before[part] = moved, now
+        if point.blocks.is_bounded:
+            point.place(raw)
+        self._n_passes = 0
 
     def leave(self, point: DualPoint) -> None:
         """Be at v / lam again, for good."""
@@ -178,17 +183,27 @@ class Centre:
 
     def measure(self, point: DualPoint) -> None:
         """The distance; under bounds, lam / 2 |.|^2 - <v, .> at w less its least value."""
-        if self.is_at_work:
-            blocks, free = point.blocks, point.v / self.lam
-            away = point.arrays.w - free
-            self.distance = 0.5 * self.lam * inner(away, away)
-            if blocks.is_bounded:
-                cut = within_bounds(blocks, free) - free
-                self.distance -= 0.5 * self.lam * inner(cut, cut)
+        if not self.is_at_work:
+            return
+        assert point.rest is not None
+        w, raw, rest, box = point.arrays.w, point.raw, point.rest, point.arrays.box
+        total = 0.0
+        for part in pieces(len(w)):
+            free = self.strength * (raw[part] - rest[part])  # v / lam
+            away = w[part] - free
+            total += float(np.square(away).sum())
+            if point.blocks.is_bounded:
+                cut = np.clip(free, box.lower[part], box.upper[part]) - free
+                total -= float(np.square(cut).sum())
+        self.distance = 0.5 * self.lam * total
 
     def dual(self, point: DualPoint) -> float:
         """D at lambda of the problem."""
-        return dual_value(point.blocks, point.v, float(point.arrays.ell.sum()), self.lam)
+        ell, raw, rest = float(point.arrays.ell.sum()), point.raw, point.rest
+        if rest is None or point.blocks.is_bounded:
+            return dual_at(point.blocks, point.v / self.lam, ell, self.lam)
+        square = sum(float(np.square(raw[part] - rest[part]).sum()) for part in pieces(len(raw)))
+        return ell - 0.5 * self.lam * self.strength**2 * square
 
     # -- checkpoints -------------------------------------------------------------------------------
 
