@@ -25,9 +25,9 @@ from blockwolfe.integrations import MLflowCallback, TensorBoardCallback
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.catalyst import Catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.settings import BCFW
+from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.methods.cutting_plane.methods import BundleMethod, CuttingPlane
 from blockwolfe.methods.excessive_gap.method import ExcessiveGap
 from blockwolfe.methods.exponentiated.online import OnlineEG

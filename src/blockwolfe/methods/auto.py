@@ -29,11 +29,11 @@ from blockwolfe.base.checks import check_flag
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.catalyst import Catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.sparing import SparingEngine
+from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.methods.whole_blocks.engine import WholeEngine, takes_whole_blocks
 from blockwolfe.methods.whole_blocks.method import WholeBlocks
 from blockwolfe.problem.blocks import Blocks
@@ -48,7 +48,7 @@ SAMPLING = GapSampling(visit_every=3)
 CACHE = Cache()
 FULL_PASS_EVERY = BCFW(sampling=SAMPLING).full_pass_every
 ROUNDS = Conjugate(patience=2.0)
-CATALYST = Catalyst()
+CATALYST, WHOLE = Catalyst(), WholeBlocks(catalyst=Catalyst(every=2), certify_every=5)
 # Passes of Frank-Wolfe steps.
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
@@ -111,7 +111,7 @@ class Auto(Method):
         """Visits, by a method that is chosen on the way, or once for all."""
         if self.averaging or not takes_whole_blocks(setup.blocks):
             return self._start_on_corners(setup, is_alone=True)
-        engine = WholeEngine(WholeBlocks(), setup)
+        engine = WholeEngine(WHOLE, setup)
         engine.note = f"{engine.method.words}; blocks are simplices of labels"
         return engine
 
@@ -137,6 +137,8 @@ class AutoEngine(BlockEngine):
         self._is_long = _is_long(blocks)
         self._has_rounds = not method.averaging and blocks.kernel is None
         self._is_alone = is_alone
+        if self._has_rounds and is_alone:
+            self._take_up(setup.state)
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
         self._choose(is_late=False, has_cache=False)

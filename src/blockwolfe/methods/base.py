@@ -78,6 +78,9 @@ class WalkingEngine(Engine):
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """Go to rho times lambda at the same w; `gap` are the block gaps (or estimates) there."""
 
+    def begin_walk(self) -> None:
+        """Before the first lambda of a path: do without what serves one lambda alone."""
+
     @abstractmethod
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """Begin where all weight is on the outputs of largest loss.

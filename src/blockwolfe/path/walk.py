@@ -62,6 +62,7 @@ class Walk(Goal[Path]):
 
     def begin(self, driver: Driver[Path]) -> Status | None:
         """Where the path begins: at `lam_max`, or at the first breakpoint."""
+        self._engine.begin_walk()
         if self._lam_max is None:
             lam, self.path.start = self._engine.begin_at_loss(driver.limits.gap)
             if self.path.states is not None:

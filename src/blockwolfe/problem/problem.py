@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of, check_kernel_bounds
 from blockwolfe.problem.certificate import examine, primal_value, sweep
 from blockwolfe.problem.pairing import primal_at
-from blockwolfe.problem.state import State, check_state, initial_state, weights_of
+from blockwolfe.problem.state import State, check_state, initial_state, pulled, weights_of
 from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.results.certificate import Certificate
@@ -158,8 +158,10 @@ def certify(
 ) -> Certificate:
     """An independent certificate of a state: one exact oracle call per block at one w.
 
-    With `w=result.w` that of the pair that `solve` returns: of w beside the dual of the state, by
-    one more pass. `n_jobs` cores share the calls; the numbers are the same for any of them.
+    It is made at w = v / lam of the state, or at the weights that an accelerated run had at this
+    lambda. With `w=result.w` it is that of the pair that `solve` returns: of w beside the dual of
+    the state, by one more pass. `n_jobs` cores share the calls; the numbers are the same for any
+    of them.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])
@@ -168,11 +170,16 @@ def certify(
     """
     lam, n_jobs = check_lam(lam), check_n_jobs(n_jobs)
     blocks = problem.blocks
-    store = check_state(blocks, state, "state").store()
+    state = check_state(blocks, state, "state")
+    store, pull = state.store(), state.pull
     w = None if w is None else _inside(blocks, problem.checked_w(w))
+    if pull is not None and pull.lam == lam:
+        own = partial(pulled, blocks, pull=pull)
+    else:
+        own = partial(weights_of, blocks, lam=lam)
     with Workers(blocks, n_jobs) as workers:
-        certificate, v, _ = examine(blocks, store, lam, *blocks.own(), workers=workers)
-        if w is not None and not np.array_equal(w, weights_of(blocks, v, lam)):
+        certificate, v, _ = examine(blocks, store, lam, *blocks.own(), workers=workers, weights=own)
+        if w is not None and not np.array_equal(w, own(v)):
             value = primal_at(blocks, store, w, lam, *blocks.own(), workers)
             certificate = beside(certificate, value)
     return replace(certificate, unit=problem.unit)

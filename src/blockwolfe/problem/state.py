@@ -35,6 +35,7 @@ from blockwolfe.problem.workers import Workers
 
 __all__ = [
     "ActiveSet",
+    "Pull",
     "State",
     "Store",
     "are_within_bounds",
@@ -42,7 +43,9 @@ __all__ = [
     "dual_at",
     "dual_value",
     "initial_state",
+    "pulled",
     "rebuild_v",
+    "weights_at",
     "weights_of",
     "within_bounds",
 ]
@@ -69,6 +72,14 @@ class ActiveSet(NamedTuple):
     is_coded: bool
 
 
+class Pull(NamedTuple):
+    """What kept w of an accelerated run from v / lam: w = clip(v / (strength lam) + rest, l, u)."""
+
+    lam: float
+    strength: float
+    rest: np.ndarray
+
+
 @dataclass(frozen=True)
 class State:
     """A feasible dual point: block i has parts start[i]:start[i+1] of `part` and `mean`.
@@ -86,6 +97,7 @@ class State:
     v: np.ndarray
     fingerprint: str  # of the problem it belongs to (see `identity`)
     active: ActiveSet | None = None  # the corners, where the method kept them
+    pull: Pull | None = None  # where w is not that of v / lam
 
     def __len__(self) -> int:
         return len(self.ell)
@@ -206,6 +218,18 @@ def _add_rows(shares: np.ndarray, v: np.ndarray, workers: Workers | None) -> Non
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
     """The weights w = clip(v / lam, l, u)."""
     return within_bounds(blocks, v / lam)
+
+
+def pulled(blocks: Blocks, v: np.ndarray, pull: Pull) -> np.ndarray:
+    """The weights beside this v."""
+    return within_bounds(blocks, v / (pull.strength * pull.lam) + pull.rest)
+
+
+def weights_at(blocks: Blocks, state: State, lam: float) -> np.ndarray:
+    """The weights of a state: those that it was made with, where that was at this lambda."""
+    if state.pull is not None and state.pull.lam == lam:
+        return pulled(blocks, state.v, state.pull)
+    return weights_of(blocks, state.v, lam)
 
 
 def within_bounds(blocks: Blocks, w: np.ndarray) -> np.ndarray:

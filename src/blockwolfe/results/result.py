@@ -103,9 +103,10 @@ class RunResult:
 class Result(RunResult):
     """Weights, certificate, and how they were reached.
 
-    `w`, `state` and `certificate` belong together: with averaging they are those of the
-    weighted average, and `last_state` is the last iterate, from which a run can go on. A method
-    without a dual point has neither state, and its certificate has a primal alone.
+    `w`, `state` and `certificate` belong together (`certify(problem, state, lam, w=w)` makes the
+    last one anew): with averaging they are those of the weighted average, and `last_state` is the
+    last iterate, from which a run can go on. A method without a dual point has neither state, and
+    its certificate has a primal alone.
 
     >>> import blockwolfe as bw
     >>> problem = bw.Problem(bw.tasks.Multiclass(), [[0.0], [1.0]], [0, 1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.state import State, weights_of
+from blockwolfe.problem.state import State, weights_at
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
@@ -135,7 +135,7 @@ class Solve(ToTolerance[Result]):
             return certificate, state, driver.reported_w.copy()
         if driver.current is not None:  # (not always those of the dual point)
             return certificate, state, driver.reported_w.copy()
-        return certificate, state, weights_of(self._blocks, state.v, engine.lam)
+        return certificate, state, weights_at(self._blocks, state, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:
         tol = driver.limits.gap

@@ -94,8 +94,8 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
     words = [str(rng.choice(choices)) for choices in by_option.values() if rng.random() < 0.6]
     if must_walk:
         words = [word for word in words if word not in ("averaging", "lean")]
-    if "averaging" in words:  # (of which rounds are no part)
-        words = [word for word in words if word != "conjugate"]
+    if "averaging" in words:  # (of which rounds and acceleration are no part)
+        words = [word for word in words if word not in ("conjugate", "catalyst")]
     return _with_options(rng, as_method("+".join([name, *words])))
 
 
@@ -128,6 +128,10 @@ def _with_options(rng: np.random.Generator, method: Any) -> Any:
         cap = one_of(rng, None, 2, 3, 5)
         shares = {"F": float(rng.uniform()), "nu": float(rng.uniform()), "max_corners": cap}
         method = replace(method, cache=replace(method.cache, **shares))
+    if getattr(method, "catalyst", None) is not None:
+        # (of its own accord it begins where lambda is small alone)
+        strength, every = one_of(rng, None, 1.1, 3.0, 10.0, 300.0), int(rng.integers(1, 6))
+        method = replace(method, catalyst=bw.Catalyst(every=every, strength=strength))
     if "certify_every" in has and rng.random() < 0.5:
         method = replace(method, certify_every=int(rng.integers(1, 12)))
     if "line_search" in has and isinstance(method.line_search, str) and rng.random() < 0.3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.mutants.changes import (
+    acceleration,
     certificate,
     dual,
     files,
@@ -27,6 +28,7 @@ from tools.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 _AREAS = (
+    acceleration,
     certificate,
     dual,
     visits,

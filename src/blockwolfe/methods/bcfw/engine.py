@@ -15,9 +15,9 @@ from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.dual.conjugate import prepare as prepare_rounds
 from blockwolfe.dual.shrink import NO_CAP
+from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
-from blockwolfe.methods.bcfw.catalyst import Centre
 from blockwolfe.methods.bcfw.conjugate import Rounds
 from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
@@ -31,8 +31,7 @@ from blockwolfe.methods.bcfw.rules import (
 )
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.bcfw.working_set import order_in_working_set
-from blockwolfe.methods.dual_engine import DualEngine, inside
-from blockwolfe.problem.certificate import Sweep, broken_oracle, sweep
+from blockwolfe.problem.certificate import broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
@@ -51,7 +50,7 @@ NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), n
 _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
 
 
-class BlockEngine(DualEngine):
+class BlockEngine(AcceleratedEngine):
     """One pass after another, each in chunks of visits."""
 
     def __init__(self, method: BCFW, setup: Setup, keeps_corners: bool) -> None:
@@ -66,8 +65,9 @@ class BlockEngine(DualEngine):
         self._chunk = 1  # visits of the next call into the loop, by the time of the last
         self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
-        self._centre = Centre(setup.lam)
         self._has_rounds_compiled = False
+        if method.catalyst is not None:
+            self._take_up(setup.state)
         # (beside calls in Python a compiled sweep is next to nothing)
         if not self.blocks.is_compiled:
             self.sweep_share = 0.002
@@ -141,12 +141,9 @@ class BlockEngine(DualEngine):
         while self._done < until and may_go_on():
             self._next_chunk(until)
         self._is_open = self._done < len(self._draws.block)
-        if self._is_open:
-            return
-        if self._has_planes:
+        if self._has_planes and not self._is_open:
             dual = self.point.dual()
             self._planes.end(self._source == FROM_STOCK, dual, self.counts, self.point)
-        self._centre.after_pass(self.point)
 
     @property
     def _until(self) -> int:
@@ -156,8 +153,7 @@ class BlockEngine(DualEngine):
 
     def _begin_pass(self, max_visits: int) -> None:
         ledger, method = self.ledger, self.method
-        if method.catalyst is not None:
-            self._centre.before_pass(method.catalyst, self.point, ledger)
+        self._move_centre(method.catalyst)
         if self._has_planes:
             self._planes.begin(self.point.dual(), self.counts)
         self._source = FROM_ORACLE
@@ -346,47 +342,10 @@ class BlockEngine(DualEngine):
             self.ledger.renew_gaps(found.gap, float(found.gap.sum()))
             self.certificate_calls += self.calls_to_refresh
 
-    # -- walking ----------------------------------------------------------------------------------
-
-    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
-        """Without a centre: from one lambda to the next there is little to do."""
-        self._centre.leave(self.point)
-        lam, start = super().begin_at_loss(tol)
-        self._centre.lam = self.point.lam
-        return lam, start
-
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And begin a new pass, with draws and thresholds of the gaps as they are then."""
-        self._centre.leave(self.point)
         super().shrink(rho, gap)
-        self._centre.lam = self.point.lam
         self._draws, self._done, self._is_open = _NO_DRAWS, 0, False
-
-    # -- acceleration -----------------------------------------------------------------------------
-
-    @property
-    def lam(self) -> float:  # type: ignore[override]
-        """Lambda of the problem: visits may be at a larger one."""
-        return self._centre.lam if self._centre.is_at_work else self.point.lam
-
-    def dual(self) -> float:
-        """D at that lambda."""
-        return self._centre.dual(self.point) if self._centre.is_at_work else super().dual()
-
-    @property
-    def is_settled(self) -> bool:
-        """When acceleration is over, which it is at last where a run gets no further."""
-        return not self._centre.is_at_work
-
-    @property
-    def gap_estimate(self) -> float:
-        """And what w is away from the dual point."""
-        return super().gap_estimate + self._centre.distance
-
-    def take(self, found: Sweep, gap: float) -> None:
-        """And measure the distance, which is no gap of any block."""
-        self._centre.measure(self.point)
-        super().take(found, gap - self._centre.distance)
 
     # -- multi-plane scheduling --------------------------------------------------------------------
 
@@ -407,7 +366,6 @@ class BlockEngine(DualEngine):
             "source": self._source,
             "planes": self._planes.to_save(),
             "rounds": self._rounds.to_save(),
-            **{f"centre.{n}": value for n, value in self._centre.to_save(self.point).items()},
             "rng": plain_state(self.rng),
             "hit_floor": self._hit_floor,
             "n_draws": self._n_draws,
@@ -417,7 +375,6 @@ class BlockEngine(DualEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        self._centre.restore(inside(saved, "centre."), self.point)
         read = Reader(saved)
         has_tree = read.flag("has_tree")
         if has_tree:

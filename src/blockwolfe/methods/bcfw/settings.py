@@ -9,9 +9,9 @@ from blockwolfe.base.checks import check_flag, check_integer, check_kind
 from blockwolfe.errors import OptionError, unknown_option
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache, check_cache_cap
-from blockwolfe.methods.bcfw.catalyst import Catalyst, check_catalyst
 from blockwolfe.methods.bcfw.conjugate import Conjugate, check_conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
+from blockwolfe.methods.catalyst import Catalyst, check_catalyst
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.rules.registry import known, register
 from blockwolfe.rules.sampling import Permutation, Sampling

@@ -13,9 +13,9 @@ from blockwolfe.base.packed import Packing
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
+from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.conjugate import Rounds
-from blockwolfe.methods.dual_engine import DualEngine
 from blockwolfe.methods.whole_blocks.visits import Waiting, make_whole_work, visit_whole_blocks
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Sweep
@@ -23,6 +23,7 @@ from blockwolfe.problem.state import ActiveSet, State
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.rules.passes import Passes
+from blockwolfe.rules.sampling import Sampling
 
 if TYPE_CHECKING:
     from blockwolfe.methods.whole_blocks.method import WholeBlocks
@@ -69,14 +70,23 @@ class Turns(Passes):
     would cost more than the visits.
     """
 
-    n_turns = 1
     last_visit = 0  # of all visits, that the pass at work may make
-    n_visits = 0  # made so far
+
+    def __init__(
+        self,
+        n_blocks: int,
+        sampling: Sampling,
+        rng: np.random.Generator,
+        at_begin: Callable[[], tuple[int, int]],
+    ) -> None:
+        super().__init__(n_blocks, sampling, rng)
+        self._at_begin = at_begin  # how many visits were made so far, and turns of the pass
 
     def _begin(self, max_visits: int) -> None:
+        n_visits, n_turns = self._at_begin()
         super()._begin(self.n_blocks)
-        self.order = np.tile(self.order, self.n_turns)
-        self.last_visit = self.n_visits + max_visits
+        self.order = np.tile(self.order, n_turns)
+        self.last_visit = n_visits + max_visits
 
     def end(self) -> None:
         """No visit is left: the next pass begins behind what was made of this one."""
@@ -84,7 +94,7 @@ class Turns(Passes):
         self.n_drawn -= max(self.n_blocks - self.done, 0)
 
 
-class WholeEngine(DualEngine):
+class WholeEngine(AcceleratedEngine):
     """One visit after another, each to the maximum over its block."""
 
     def __init__(self, method: WholeBlocks, setup: Setup) -> None:
@@ -92,9 +102,11 @@ class WholeEngine(DualEngine):
         super().__init__(setup, has_average=False, keeps_corners=True)
         self.method: WholeBlocks = method
         self.rng, blocks = setup.rng, setup.blocks
-        self.passes = Turns(self.n_blocks, method.sampling, setup.rng)
+        self.passes = Turns(self.n_blocks, method.sampling, setup.rng, self._begin_pass)
         self.waiting = Waiting(*np.zeros((2, self.n_blocks), dtype=np.int64))
         self._rounds, self._own_work = Rounds(blocks), make_whole_work(blocks.n_parts)
+        if method.catalyst is not None:
+            self._take_up(setup.state)
         self._of_blocks, self._of_run = (
             Packing((blocks.kind, name)) for name in ("whole blocks", "whole run")
         )
@@ -109,17 +121,25 @@ class WholeEngine(DualEngine):
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Visit the blocks that do not wait; then a round, where one is due."""
         if not self._has_due_round:  # (one that was left, after a pass that has ended, comes first)
-            n_ready = int(np.count_nonzero(self.waiting.period == 0))
-            self.passes.n_turns = min(max(self.n_blocks // max(n_ready, 1), 1), MOST_TURNS)
-            self.passes.n_visits = self.ledger.visits
             self.passes.run(max_visits, may_go_on, self._visit)
         if self._has_due_round and self.method.conjugate is not None:
             self._rounds.make(self.method.conjugate, None, self.point, self.ledger, may_go_on)
 
     @property
     def _has_due_round(self) -> bool:
-        is_due = self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
-        return is_due and not self.passes.is_open
+        if self.passes.is_open or self._centre.is_at_work:
+            return False
+        return self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
+
+    def _begin_pass(self) -> tuple[int, int]:
+        self._move_centre(self.method.catalyst)
+        n_ready = int(np.count_nonzero(self.waiting.period == 0))
+        return self.ledger.visits, min(max(self.n_blocks // max(n_ready, 1), 1), MOST_TURNS)
+
+    def _sqnorms(self) -> np.ndarray:
+        """From one label to another; exact steps are much shorter."""
+        length = self.blocks.weight * self.blocks.column_norm
+        return np.asarray(2.0 * length * length)
 
     def _visit(self, until: int) -> None:
         blocks, passes, method = self.blocks, self.passes, self.method

@@ -9,6 +9,7 @@ from blockwolfe.base.checks import check_integer, check_kind
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.conjugate import Conjugate
+from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.methods.orders import VisitMethod
 from blockwolfe.methods.whole_blocks.engine import WholeEngine
 from blockwolfe.problem.blocks import Blocks
@@ -35,6 +36,8 @@ class WholeBlocks(VisitMethod):
         all are visited in every pass.
     conjugate : `Conjugate()` for rounds of conjugate gradients over all labels with weight between
         passes, or None.
+    catalyst : `Catalyst()` for visits at a larger lambda around a centre that moves, or None: fewer
+        passes where lambda is small; rounds are made only when it is no longer at work.
     sampling : `Permutation()`, `Uniform()` or `Cyclic()`.
     certify_every : passes between certificates (each costs one oracle call per block).
 
@@ -46,28 +49,41 @@ class WholeBlocks(VisitMethod):
 
     name: ClassVar[str] = "whole_blocks"
     needs: ClassVar[tuple[str, ...]] = ("maximize", "simplex")
-    switches: ClassVar[dict[str, dict[str, Any]]] = {"conjugate": {"conjugate": Conjugate()}}
+    switches: ClassVar[dict[str, dict[str, Any]]] = {
+        "conjugate": {"conjugate": Conjugate()},
+        "catalyst": {"catalyst": Catalyst(every=2)},
+    }
 
     max_labels: int = 32
     longest_wait: int = 32
     conjugate: Conjugate | None = field(default=None)
+    catalyst: Catalyst | None = None
 
     def __post_init__(self) -> None:
         check_integer("max_labels", self.max_labels, 1)
         check_integer("longest_wait", self.longest_wait, 0)
         if self.conjugate is not None:
             check_kind("conjugate", self.conjugate, Conjugate, ["Conjugate()", "None"])
+        if self.catalyst is not None:
+            check_kind("catalyst", self.catalyst, Catalyst, ["Catalyst()", "None"])
         super().__post_init__()
 
     @property
     def words(self) -> str:
         """In what order, and what else it has."""
-        rounds = ", conjugate gradients" if self.conjugate is not None else ""
-        return f"exact steps over all labels, {self.sampling.words}{rounds}"
+        parts = ["exact steps over all labels", self.sampling.words]
+        parts += ["conjugate gradients"] if self.conjugate is not None else []
+        parts += ["acceleration"] if self.catalyst is not None else []
+        return ", ".join(parts)
 
     @property
     def is_monotone(self) -> bool:
-        """Every step is an exact one."""
+        """Every step is an exact one: without acceleration, of the dual itself."""
+        return self.catalyst is None
+
+    @property
+    def can_stall(self) -> bool:
+        """Every step goes up, at last."""
         return True
 
     def check_blocks(self, blocks: Blocks) -> None:

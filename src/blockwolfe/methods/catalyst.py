@@ -31,30 +31,34 @@ from blockwolfe.dual.point import DualPoint
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.state import dual_at
+from blockwolfe.problem.state import Pull, dual_at
 
 __all__ = ["Catalyst", "Centre", "check_catalyst"]
 
-# Strengths below which acceleration costs more than it saves (docs/decisions.md).
-LEAST = 3.0
+# Acceleration costs more than it saves (docs/decisions.md) at strengths below the first; where more
+# of the length of a pass's steps is left at its end than the second; where there are more weights
+# for each block than the third.
+LEAST, MOST_LEFT, MOST_WEIGHTS = 3.0, 0.5, 1000
 # What a strength that is too large is divided by.
 WEAKER = 1.5
 # The least gap estimate so far is to fall by a tenth in so many passes, or the strength is too
 # large.
-PATIENCE, FALLS = 20, 0.9
+PATIENCE, FALLS = 60, 0.9
 
 
 @dataclass(frozen=True)
 class Catalyst:
     """Visits at a larger lambda around a centre that moves: fewer passes where lambda is small.
 
-    The dual may fall from one certificate to the next; what is certified is as true as ever.
+    The dual may fall from one certificate to the next, so that a run that a budget ends a little
+    later may have a larger gap; what is certified is as true as ever.
 
     Parameters
     ----------
     every : passes from one move of the centre to the next.
-    strength : how many times lambda visits take for theirs. None takes it from the lengths of
-        steps: the root of mean |d_i|^2 / (weight_i lam), and none below 3, where it does not pay.
+    strength : lambda of the visits, as a multiple of the problem's. None takes it from the lengths
+        of steps, the root of mean |d_i|^2 / (weight_i lam), and begins where a pass undoes most of
+        its own steps; not where the strength would be below 3, or weights are very many.
 
     >>> Catalyst(every=3).every
     3
@@ -87,8 +91,10 @@ class Centre:
         self.strength = 1.0  # 1: not at work
         self.distance = 0.0  # lam / 2 |w - v / lam|^2, as last measured
         self._is_over = False  # whether it will not be at work again
-        self._before = np.zeros(0)  # w at the last move
-        self._n_passes = 0  # since then
+        self._before = np.zeros(0)  # w at the last move; not at work, where a pass began
+        self._dual = 0.0  # there
+        self._n_passes = 0  # begun since the last move, or since the start
+        self._measured_at = -1  # how many visits there were when the distance was measured
         self._mark = (float("inf"), 0)  # a gap estimate, and passes since it was that
 
     @property
@@ -103,18 +109,43 @@ class Centre:
 
     # -- before a pass -----------------------------------------------------------------------------
 
-    def before_pass(self, settings: Catalyst, point: DualPoint, ledger: Ledger) -> None:
-        """Begin, or move, where it is time."""
-        if self.is_at_work and self._n_passes >= settings.every:
+    def before_pass(
+        self, settings: Catalyst, point: DualPoint, ledger: Ledger, sqnorms: np.ndarray
+    ) -> None:
+        """Begin, or move, where it is time; a pass is counted when it begins."""
+        if self.may_begin(ledger):
+            if settings.strength is not None:
+                self._begin(point, float(settings.strength))
+            else:
+                self._consider(settings, point, _strength(point, sqnorms))
+        elif not self.is_at_work:
+            return
+        elif self._n_passes >= settings.every:
+            self.measure(point, ledger.visits)
             self._adapt(point, float(ledger.gap.sum()))
             if self.is_at_work:
                 self._move(point)
-        elif self.may_begin(ledger):
-            strength = settings.strength or _strength(point, ledger)
-            if strength < LEAST and settings.strength is None:
-                self._is_over = True
-            else:
-                self._begin(point, float(strength))
+        self._n_passes += 1
+
+    def _consider(self, settings: Catalyst, point: DualPoint, strength: float) -> None:
+        """Begin, where a pass undoes most of its own steps; one in `every` is looked at."""
+        is_large = len(point.raw) > MOST_WEIGHTS * len(point.blocks)
+        if is_large or not LEAST <= strength < float("inf"):
+            self._is_over = True
+        elif len(self._before):
+            share = self._share_left(point)
+            self._before = np.zeros(0)
+            if share < MOST_LEFT:
+                self._begin(point, strength)
+        elif self._n_passes % settings.every == 0:
+            self._before, self._dual = point.raw.copy(), point.dual()
+
+    def _share_left(self, point: DualPoint) -> float:
+        """|sum of steps|^2 over the sum of their |.|^2, which by (4) is 2 lam times their gain."""
+        gain, total = point.dual() - self._dual, 0.0
+        for part in pieces(len(point.raw)):
+            total += float(np.square(point.raw[part] - self._before[part]).sum())
+        return 0.5 * point.lam * total / gain if gain > 0.0 else float("inf")
 
     def _begin(self, point: DualPoint, strength: float) -> None:
         """Around the present w, which stays."""
@@ -147,7 +178,7 @@ class Centre:
         raw, rest, share = point.raw, point.rest, self.strength / strength
         for part in pieces(len(rest)):
             rest[part] = raw[part] - share * (raw[part] - rest[part])
-        point.lam, self.strength = strength * self.lam, strength
+        point.lam, self.strength, self._measured_at = strength * self.lam, strength, -1
 
     def _move(self, point: DualPoint) -> None:
         """The centre to w and beyond; w follows it, as the dual point stays."""
@@ -162,7 +193,7 @@ class Centre:
             rest[part], before[part] = moved, now
         if point.blocks.is_bounded:
             point.place(raw)
-        self._n_passes = 0
+        self._n_passes, self._measured_at = 0, -1
 
     def leave(self, point: DualPoint) -> None:
         """Be at v / lam again, for good."""
@@ -170,20 +201,30 @@ class Centre:
         if self.is_at_work:
             v = point.v
             point.lam, point.rest, self.strength, self.distance = self.lam, None, 1.0, 0.0
-            self._before = np.zeros(0)
             point.put(v)
+        self._before = np.zeros(0)
 
-    # -- after a pass ------------------------------------------------------------------------------
+    # -- at rest -----------------------------------------------------------------------------------
 
-    def after_pass(self, point: DualPoint) -> None:
-        """Count it, and measure the distance."""
-        if self.is_at_work:
-            self._n_passes += 1
-            self.measure(point)
+    def pull(self, point: DualPoint) -> Pull | None:
+        """What makes w of v, for a state."""
+        return Pull(self.lam, self.strength, point.rest.copy()) if point.rest is not None else None
 
-    def measure(self, point: DualPoint) -> None:
-        """The distance; under bounds, lam / 2 |.|^2 - <v, .> at w less its least value."""
-        if not self.is_at_work:
+    def take_up(self, point: DualPoint, pull: Pull, v: np.ndarray) -> None:
+        """Be where another run has left off."""
+        point.rest, point.lam = pull.rest.copy(), pull.strength * pull.lam
+        self.lam, self.strength, self._measured_at = pull.lam, pull.strength, -1
+        point.put(v)
+        self._before = point.arrays.w.copy()
+
+    # -- what it leaves ----------------------------------------------------------------------------
+
+    def measure(self, point: DualPoint, visits: int) -> None:
+        """The distance, where there were visits since; under bounds, the more general form of (6).
+
+        That is lam / 2 |.|^2 - <v, .> at w less its least value.
+        """
+        if not self.is_at_work or self._measured_at == visits:
             return
         assert point.rest is not None
         w, raw, rest, box = point.arrays.w, point.raw, point.rest, point.arrays.box
@@ -195,7 +236,7 @@ class Centre:
             if point.blocks.is_bounded:
                 cut = np.clip(free, box.lower[part], box.upper[part]) - free
                 total -= float(np.square(cut).sum())
-        self.distance = 0.5 * self.lam * total
+        self.distance, self._measured_at = max(0.5 * self.lam * total, 0.0), visits
 
     def dual(self, point: DualPoint) -> float:
         """D at lambda of the problem."""
@@ -215,9 +256,11 @@ class Centre:
             "distance": self.distance,
             "is_over": self._is_over,
             "n_passes": self._n_passes,
+            "measured_at": self._measured_at,
             "mark_gap": self._mark[0],
             "mark_passes": self._mark[1],
             "before": self._before,
+            "dual": self._dual,
             "rest": np.zeros(0) if point.rest is None else point.rest,
         }
 
@@ -230,14 +273,20 @@ class Centre:
             raise Misfit("centre.strength is not that of the point.")
         rest = read.array("rest", np.float64, (size,))
         point.rest = rest if self.is_at_work else None
-        self.distance, self._is_over = read.number("distance", or_nan=True), read.flag("is_over")
-        self._before = read.array("before", np.float64, (size,))
+        most, at_work = float("inf") if self.is_at_work else 0.0, self.is_at_work
+        self.distance = read.number("distance", least=0.0, most=most, or_nan=at_work)
+        self._is_over = read.flag("is_over")
+        self._before, self._dual = read.array("before", np.float64, (None,)), read.number("dual")
+        if len(self._before) != size and (size or len(self._before) != point.blocks.n_features):
+            raise Misfit("centre.before has not as many weights as the problem.")
         self._n_passes = read.integer("n_passes")
+        self._measured_at = read.integer("measured_at", least=-1)
         self._mark = (read.number("mark_gap", or_nan=True), read.integer("mark_passes"))
 
 
-def _strength(point: DualPoint, ledger: Ledger) -> float:
+def _strength(point: DualPoint, sqnorms: np.ndarray) -> float:
     """The root of how many times lambda a mean step asks for."""
-    weight, longest = point.blocks.weight, ledger.notes.longest
+    weight = point.blocks.weight
     counts = weight > 0.0
-    return float(np.sqrt(np.mean(longest[counts] / weight[counts]) / point.lam))
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.mean(sqnorms[counts] / weight[counts]) / point.lam))

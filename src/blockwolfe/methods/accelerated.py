@@ -1,0 +1,93 @@
+"""What methods have in common whose visits can be accelerated: a centre around the dual point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blockwolfe.methods.base import Setup
+from blockwolfe.methods.catalyst import Catalyst, Centre
+from blockwolfe.methods.dual_engine import DualEngine, inside
+from blockwolfe.problem.certificate import Sweep
+from blockwolfe.problem.state import State
+
+__all__ = ["AcceleratedEngine"]
+
+
+class AcceleratedEngine(DualEngine):
+    """A method at work on a dual point, at the lambda of the problem or, for a while, a larger one.
+
+    Who derives from it calls `_move_centre` as each pass begins, and `_take_up` at the start.
+    """
+
+    def __init__(self, setup: Setup, has_average: bool, keeps_corners: bool) -> None:
+        super().__init__(setup, has_average, keeps_corners)
+        self._centre = Centre(setup.lam)
+
+    def _move_centre(self, catalyst: Catalyst | None) -> None:
+        if catalyst is not None:
+            self._centre.before_pass(catalyst, self.point, self.ledger, self._sqnorms())
+
+    def _sqnorms(self) -> np.ndarray:
+        """|d_i|^2 of a long step in each block."""
+        return self.ledger.notes.longest
+
+    # -- what it knows -------------------------------------------------------------------------
+
+    @property
+    def lam(self) -> float:  # type: ignore[override]
+        """Lambda of the problem: visits may be at a larger one."""
+        return self._centre.lam if self._centre.is_at_work else self.point.lam
+
+    def dual(self) -> float:
+        """D at that lambda."""
+        return self._centre.dual(self.point) if self._centre.is_at_work else super().dual()
+
+    @property
+    def is_settled(self) -> bool:
+        """When acceleration is over, which it is at last where a run gets no further."""
+        return not self._centre.is_at_work
+
+    @property
+    def gap_estimate(self) -> float:
+        """And what w is away from the dual point."""
+        self._centre.measure(self.point, self.ledger.visits)
+        return super().gap_estimate + self._centre.distance
+
+    def take(self, found: Sweep, gap: float) -> None:
+        """And measure the distance, which is no gap of any block (w is that of the pass by now)."""
+        self._centre.measure(self.point, self.ledger.visits)
+        super().take(found, gap - self._centre.distance)
+
+    def begin_walk(self) -> None:
+        """Without a centre: from one lambda to the next there is little to do."""
+        self._centre.leave(self.point)
+
+    # -- at rest -------------------------------------------------------------------------------
+
+    def state(self, fingerprint: str | None = None) -> State:
+        """The point of the certificate, with what pulls its w."""
+        return replace(super().state(fingerprint), pull=self._centre.pull(self.point))
+
+    def last_state(self, fingerprint: str | None = None) -> State:
+        """The same of the last iterate."""
+        return replace(super().last_state(fingerprint), pull=self._centre.pull(self.point))
+
+    def _take_up(self, state: State) -> None:
+        """Go on around the centre of the run that left this state, at the same lambda."""
+        if state.pull is not None and state.pull.lam == self.point.lam:
+            self._centre.take_up(self.point, state.pull, state.v)
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def to_save(self) -> dict[str, Any]:
+        """And the centre."""
+        centre = self._centre.to_save(self.point)
+        return super().to_save() | {f"centre.{name}": value for name, value in centre.items()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as before `to_save`."""
+        super().restore(saved)
+        self._centre.restore(inside(saved, "centre."), self.point)
