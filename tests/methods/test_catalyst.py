@@ -206,20 +206,18 @@ def test_the_strength_is_the_root_of_what_steps_ask_for():
 
 
 def test_it_begins_where_a_pass_undoes_its_own_steps():
-    """|sum of steps|^2 is below half of the sum of |step|^2; one pass in five is looked at."""
+    """|sum of steps|^2 is below half of the sum of |step|^2, by their gain."""
     engine = engine_of(FREE, bw.BCFW(catalyst=bw.Catalyst()), LAM)
-    k = -1
+    engine.advance(10, always)
+    shares = []
     while not engine._centre.is_at_work:
-        k += 1
         before, dual = engine.point.v, engine.point.dual()
         engine.advance(10, always)
-        if engine._centre.is_at_work:
-            break
         gain, moved = engine.point.dual() - dual, engine.point.v - before
-        share = moved @ moved / (2.0 * LAM * gain)
-        looked_at = share
-    assert k % 5 == 2
-    assert looked_at < 0.5
+        shares.append(moved @ moved / (2.0 * LAM * gain))
+    assert len(shares) > 1
+    assert shares[-2] < 0.5
+    assert min([0.5, *shares[:-2]]) >= 0.5
 
 
 def orthogonal():
@@ -240,7 +238,7 @@ def test_there_is_none_where_blocks_do_not_interfere():
 
 
 def test_there_is_none_where_weights_are_very_many(monkeypatch):
-    monkeypatch.setattr(catalyst, "MOST_WEIGHTS", FREE.n_features // len(FREE))
+    monkeypatch.setattr(catalyst, "MOST_WEIGHTS", FREE.n_features / len(FREE) - 0.1)
     engine = engine_of(FREE, replace(METHOD, catalyst=bw.Catalyst()), LAM)
     for _ in range(10):
         engine.advance(10, always)
@@ -251,13 +249,14 @@ def test_there_is_none_where_weights_are_very_many(monkeypatch):
 @pytest.mark.parametrize("method", [METHOD, "auto"])
 def test_a_state_goes_on_around_its_centre(problem, method, monkeypatch):
     monkeypatch.setattr(auto, "CATALYST", STRONG)
-    first = bw.solve(problem, LAM, method, 1e-2, random_state=0, point="last")
+    first = bw.solve(problem, LAM, method, 1e-9, max_passes=6, random_state=0, point="last")
     assert first.state.pull.strength > 1.0
     np.testing.assert_allclose(weights_at(problem.blocks, first.state, LAM), first.w, atol=1e-12)
     engine = engine_of(problem, method, LAM, state=first.last_state)
     np.testing.assert_allclose(engine.w, first.w, atol=1e-12)
     assert engine.certify().gap == pytest.approx(first.certificate.gap, abs=1e-12)
-    again = bw.solve(problem, LAM, method, 1e-2, start=first.last_state, random_state=1)
+    tol = 1.001 * first.certificate.relative_gap
+    again = bw.solve(problem, LAM, method, tol, start=first.last_state, random_state=1)
     assert again.counts.visits == 0
     elsewhere = bw.solve(problem, 2 * LAM, method, 1e-2, start=first.last_state, random_state=1)
     best = bw.solve(problem, 2 * LAM, "bcfw+pairwise", 1e-6, random_state=1).certificate

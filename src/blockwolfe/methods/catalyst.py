@@ -91,7 +91,7 @@ class Centre:
         self.strength = 1.0  # 1: not at work
         self.distance = 0.0  # lam / 2 |w - v / lam|^2, as last measured
         self._is_over = False  # whether it will not be at work again
-        self._before = np.zeros(0)  # w at the last move; not at work, where a pass began
+        self._before = np.zeros(0)  # w at the last move; not at work, as the last pass began
         self._dual = 0.0  # there
         self._n_passes = 0  # begun since the last move, or since the start
         self._measured_at = -1  # how many visits there were when the distance was measured
@@ -117,7 +117,7 @@ class Centre:
             if settings.strength is not None:
                 self._begin(point, float(settings.strength))
             else:
-                self._consider(settings, point, _strength(point, sqnorms))
+                self._consider(point, _strength(point, sqnorms))
         elif not self.is_at_work:
             return
         elif self._n_passes >= settings.every:
@@ -127,17 +127,14 @@ class Centre:
                 self._move(point)
         self._n_passes += 1
 
-    def _consider(self, settings: Catalyst, point: DualPoint, strength: float) -> None:
-        """Begin, where a pass undoes most of its own steps; one in `every` is looked at."""
+    def _consider(self, point: DualPoint, strength: float) -> None:
+        """Begin, where the pass before has undone most of its own steps."""
         is_large = len(point.raw) > MOST_WEIGHTS * len(point.blocks)
         if is_large or not LEAST <= strength < float("inf"):
-            self._is_over = True
-        elif len(self._before):
-            share = self._share_left(point)
-            self._before = np.zeros(0)
-            if share < MOST_LEFT:
-                self._begin(point, strength)
-        elif self._n_passes % settings.every == 0:
+            self._is_over, self._before = True, np.zeros(0)
+        elif len(self._before) and self._share_left(point) < MOST_LEFT:
+            self._begin(point, strength)
+        else:
             self._before, self._dual = point.raw.copy(), point.dual()
 
     def _share_left(self, point: DualPoint) -> float:
@@ -251,7 +248,7 @@ class Centre:
     def to_save(self, point: DualPoint) -> dict[str, Any]:
         """Everything that a checkpoint must hold."""
         return {
-            "lam": self.lam,
+            "lam": self.lam if self.is_at_work else point.lam,
             "strength": self.strength,
             "distance": self.distance,
             "is_over": self._is_over,
