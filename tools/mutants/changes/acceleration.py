@@ -9,8 +9,8 @@ CATALYST, ACCELERATED = "methods/catalyst.py", "tests/methods/test_catalyst.py"
 MUTANTS = [
     Mutant(
         CATALYST,
-        "        self.distance = 0.5 * self.lam * total",
-        "        self.distance = 0.0",
+        "= max(0.5 * self.lam * total, 0.0), visits",
+        "= 0.0, visits",
         "the gap that is estimated leaves out how far w is from the dual point",
         ACCELERATED,
     ),
@@ -36,7 +36,21 @@ MUTANTS = [
         ACCELERATED,
     ),
     Mutant(
-        "methods/bcfw/engine.py",
+        CATALYST,
+        "self._share_left(point) < MOST_LEFT",
+        "self._share_left(point) < 1e9",
+        "acceleration where blocks do not interfere: four times the visits",
+        ACCELERATED,
+    ),
+    Mutant(
+        "methods/accelerated.py",
+        "            self._centre.take_up(self.point, state.pull, state.v)\n",
+        "            pass\n",
+        "a run that begins at a state of an accelerated one begins with far worse weights",
+        ACCELERATED,
+    ),
+    Mutant(
+        "methods/accelerated.py",
         "super().take(found, gap - self._centre.distance)",
         "super().take(found, gap)",
         "the gap of the ledger holds the distance besides the gaps of blocks",

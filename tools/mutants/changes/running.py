@@ -240,7 +240,7 @@ MUTANTS = [
     ),
     Mutant(
         DUAL,
-        'self.ledger.restore(_inside(saved, "ledger."))',
+        'self.ledger.restore(inside(saved, "ledger."))',
         "pass",
         "counts and estimates are lost",
         RESUMED,
