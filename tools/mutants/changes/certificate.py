@@ -180,7 +180,7 @@ MUTANTS = [
     Mutant(
         STATE,
         "dual -= lam * inner((raw - w)[is_cut], w[is_cut])",
-        "dual += lam * inner((v / lam - w)[is_cut], w[is_cut])",
+        "dual += lam * inner((raw - w)[is_cut], w[is_cut])",
         "a dual above the optimum under bounds",
         BOUNDED,
     ),
