@@ -32,7 +32,7 @@ class Sharded(Method):
     what all of them have changed, which never decreases the dual. Certificates are full passes of
     all shards at one w. The same seed and number of shards give the same run to the bit, whatever
     the engine; one shard is the run of `inner` itself. Cores beyond the shards (`n_jobs`) are not
-    used, kernels need one shard, and a path needs another method.
+    used, and kernels need one shard.
 
     Parameters
     ----------
@@ -115,11 +115,6 @@ class Sharded(Method):
     def has_workers(self) -> bool:
         """Whether shards live in other processes, which may be lost."""
         return self.engine in WITH_WORKERS
-
-    @property
-    def can_walk(self) -> bool:
-        """Only where there is nothing to join."""
-        return self.n_shards == 1
 
     @property
     def is_monotone(self) -> bool:

@@ -211,6 +211,39 @@ class Shard:
         self.engine.refresh()
         return self.engine.gap_estimate
 
+    # -- walking ---------------------------------------------------------------------------------
+
+    def move_to_loss(self) -> tuple[Notes, bool]:
+        """All weight to the outputs of largest loss; whether they have surely been found."""
+        self.settle(0.0)
+        self.engine.move_to_loss()
+        return self.notes(), self.engine.has_largest_losses
+
+    def call_lam(self, lam: float) -> None:
+        """The same dual point, at another lambda."""
+        self.engine.call_lam(lam)
+
+    def shrink(self, lam: float, gap: np.ndarray | None) -> Notes:
+        """To a smaller lambda at the same w, where it is not there yet; None: its gaps as (5) says.
+
+        A new worker may begin at any larger lambda, or at the true outputs, which are all the same
+        at each.
+        """
+        engine, rho = self.engine, lam / self.engine.lam
+        if rho < 1.0:
+            hinge = self.blocks.weight * engine.hinge
+            engine.shrink(rho, rho * engine.gaps + (1.0 - rho) * hinge if gap is None else gap)
+            self._v = rho * self._v
+        elif gap is not None:
+            engine.ledger.renew_gaps(gap, float(gap.sum()))
+        engine.call_lam(lam)
+        return self.notes()
+
+    def gaps(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The gap of every block as last seen, and what it gains towards lambda zero."""
+        self.engine.point.place(raw)
+        return self.engine.gaps, self.engine.slopes()
+
     # -- at rest ---------------------------------------------------------------------------------
 
     def state(self, is_last: bool) -> State:

@@ -225,10 +225,12 @@ class Plan:
                 f"start: the method {self.method.name!r} cannot begin at a dual point, which "
                 "does not determine all that it keeps; leave start out."
             )
-        if isinstance(engine, WalkingEngine) or not (is_open or self.start is not None):
+        if not (is_open or self.start is not None):
             return
-        is_with_shards = isinstance(self.problem, ShardedProblem) and self.start is None
-        if is_with_shards or engine.state() is not None:
+        has_point = isinstance(engine, WalkingEngine) or engine.state() is not None
+        if isinstance(self.problem, ShardedProblem):  # (the point stays with the shards)
+            has_point = self.start is None
+        if has_point:
             return
         if self.start is not None:
             raise OptionError(

@@ -362,6 +362,10 @@ class BlockEngine(DualEngine):
         self._centre.lam = self.point.lam
         self._draws, self._done, self._is_open = _NO_DRAWS, 0, False
 
+    def call_lam(self, lam: float) -> None:
+        """The same dual point, at another lambda: w is then another one."""
+        self.point.lam = self._centre.lam = lam
+
     # -- acceleration -----------------------------------------------------------------------------
 
     @property
