@@ -13,6 +13,7 @@ import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.parts import Parts
 from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import LostError, Runner
@@ -20,9 +21,9 @@ from blockwolfe.distributed.shard import Beginning, Notes, Report, Sums
 from blockwolfe.distributed.splitting import Dealt
 from blockwolfe.distributed.states import in_order, join_states, join_sweeps
 from blockwolfe.distributed.watching import Log
-from blockwolfe.errors import OptionError
 from blockwolfe.dual.restoring import LEAST_LAM
 from blockwolfe.dual.walking import first_lam
+from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
@@ -73,6 +74,8 @@ class ShardedEngine(WalkingEngine):
         self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
         self._gap_numbers: dict[str, float] = {}
         self.may_lose_parts = method.has_workers
+        writes_parts = method.has_workers and setup.checkpoint is not None
+        self._parts = Parts(setup.checkpoint) if writes_parts else None
         self.runner = run(len(self.members), self._beginnings(setup))
         self._log = Log(len(self.members), self.runner.is_concurrent)
         self._notes: list[Notes] = []
@@ -214,7 +217,8 @@ class ShardedEngine(WalkingEngine):
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
-        self.runner.keep()
+        if self._parts is None:  # (else new workers begin at what is on disk)
+            self.runner.keep()
         is_caught = any(notes.is_caught for notes in self._notes)
         return certificate.as_estimate() if is_caught else certificate
 
@@ -357,9 +361,9 @@ class ShardedEngine(WalkingEngine):
         """The parts of all shards, and where the round is."""
         if self._is_torn:
             self._mend()
-        parts = self._mended(lambda: self.runner.ask("to_save"))
+        parts = self._mended(self._saved_parts)
         return {
-            "shards": {str(k): part for k, part in enumerate(parts)},
+            "shards": parts,
             "raw": self._raw,
             "lam": self.lam,
             "ell": self._ell,
@@ -372,10 +376,28 @@ class ShardedEngine(WalkingEngine):
             "log": self._log.to_save(),
         }
 
+    def _saved_parts(self) -> dict[str, Any]:
+        """By shard: what it must save, or the file to which it has done so."""
+        if self._parts is None:
+            return {str(k): part for k, part in enumerate(self.runner.ask("to_save"))}
+        fresh = [(part,) for part in self._parts.fresh(len(self.members))]
+        self._parts.note(self.runner.ask("write", each=fresh))
+        return self._parts.to_save()
+
+    def note_saved(self) -> None:
+        """New workers begin there; parts of the file before may go."""
+        if self._parts is not None:
+            self.runner.keep(self._parts.present)
+            self._parts.remove_others()
+
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read, parts, d = Reader(saved), Reader(saved).inside("shards"), self.blocks.n_features
-        each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
+        each: list[tuple[Any]]
+        if self._parts is None:
+            each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
+        else:
+            each = [(part,) for part in self._parts.restore(parts, len(self.members))]
         self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
         self.runner.keep([part for (part,) in each])
         self._raw = read.array("raw", np.float64, (d,))

@@ -48,7 +48,8 @@ class Sharded(Method):
     address : of a Ray cluster, as `ray.init` takes it. None is the one in use, or else a local one
         for this run alone.
     restarts : how often the worker of a shard, in a process or an actor, is replaced when it is
-        lost. The new one begins at the last certificate; work that was lost is not counted.
+        lost. The new one begins at the last certificate, or at the last checkpoint where there is
+        one; work that was lost is not counted.
     timeout : seconds after which a worker that has not answered is taken for lost. None is a minute
         and ten times what the slowest of the others took. To start, ten minutes are allowed.
 

@@ -82,7 +82,8 @@ class Remote(Runner):
     def __init__(self, n_shards: int, beginning: Callable[[int], Any], care: Care) -> None:
         self.n_shards, self._beginning, self._care = n_shards, beginning, care
         self._workers: list[Any] = []
-        self._kept: list[Any] = [None] * n_shards  # parts of a checkpoint; None: the beginning
+        # Parts of a checkpoint, or the files that hold them; None: the beginning.
+        self._kept: list[Any] = [None] * n_shards
         self._n_restarts = [0] * n_shards
         # When the last message was sent, what the slowest answer to it took, and to start.
         self._asked, self._slowest, self._slowest_start = time.monotonic(), 0.0, 0.0
@@ -214,7 +215,7 @@ class Remote(Runner):
                 "on from, more restarts, a larger timeout where it was only slow, or fewer shards "
                 "where memory was short."
             )
-        where = "at the last certificate" if self._kept[k] is not None else "at the beginning"
+        where = "when it was last kept" if self._kept[k] is not None else "at the beginning"
         warnings.warn(
             f"{what}; a new one goes on from where the shard was {where}.",
             WorkerWarning,

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.schema import Reader
+from blockwolfe.distributed.parts import Part
 from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
@@ -255,8 +256,13 @@ class Shard:
         self.settle(0.0)  # (of a round that was interrupted)
         return self.engine.to_save() | {"v": self._v}
 
-    def restore(self, saved: dict[str, Any]) -> Notes:
+    def write(self, part: Part) -> Part:
+        """The same, to a file of its own."""
+        return part.written(self.to_save())
+
+    def restore(self, saved: dict[str, Any] | Part) -> Notes:
         """Go on as before `to_save`."""
+        saved = saved.values() if isinstance(saved, Part) else saved
         self.engine.restore(saved)
         self._v = Reader(saved).array("v", np.float64, (self.blocks.n_features,)).copy()
         self._before = self._store = self._found = None

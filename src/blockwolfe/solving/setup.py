@@ -210,7 +210,8 @@ class Plan:
         problem, blocks = self.problem, self.problem.blocks
         seconds = probe_oracle(blocks)
         state = problem.initial_state() if self.start is None else self.start
-        setup = Setup(blocks, state, lam, self.rng, workers, seconds, problem)
+        place = None if self.keeping is None else self.keeping.path
+        setup = Setup(blocks, state, lam, self.rng, workers, seconds, problem, place)
         engine = self.method.start(setup)
         try:
             yield engine
