@@ -153,8 +153,10 @@ class Sharded(Method):
         is_whole = isinstance(setup.problem, Problem)
         if is_whole and (self.n_shards == 1 or len(setup.blocks) == 1):
             return self.inner.start(setup)
-        run = runner_of(self.engine, Care(self.restarts, self.timeout), self.address)
-        return ShardedEngine(self, setup, run)
+        care = Care(self.restarts, self.timeout)
+        if isinstance(setup.problem, ShardedProblem):
+            return ShardedEngine(self, setup, setup.problem.run_of(care))
+        return ShardedEngine(self, setup, runner_of(self.engine, care, self.address))
 
 
 def of_shards(method: Method, problem: ShardedProblem) -> Sharded:

@@ -45,7 +45,7 @@ class Examples:
     lower: np.ndarray
     upper: np.ndarray
 
-    def blocks(self) -> Blocks:
+    def blocks(self, shelf: dict[str, Any]) -> Blocks:
         """In the form that methods work on."""
         made = make_blocks(self.task, self.X, self.Y, self.weight)
         return replace(made, lower=self.lower, upper=self.upper)
@@ -61,9 +61,9 @@ class Beginning:
     lam: float
     seed: int
 
-    def make(self) -> Shard:
+    def make(self, shelf: dict[str, Any]) -> Shard:
         """Where it lives."""
-        return Shard(self)
+        return Shard(self, self.examples.blocks(shelf))
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Sums:
 class Shard:
     """Some blocks at work; every method is a message with an answer."""
 
-    def __init__(self, begun: Beginning) -> None:
-        self.blocks = begun.examples.blocks()
+    def __init__(self, begun: Beginning, blocks: Blocks) -> None:
+        self.blocks = blocks
         state = initial_state(self.blocks) if begun.state is None else begun.state
         v = rebuild_v(self.blocks, state.store())
         workers = Workers(self.blocks, 1)
