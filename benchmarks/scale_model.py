@@ -5,7 +5,9 @@
 First it measures, on CoNLL-2000 with rare features left out (lam = 10/n, gap 1e-2): seconds of a
 visit, of a call of a certificate and of what a shard does for each weight; seconds of the joint
 step; bytes of all answers, as they would travel; how uneven equal shards are; and passes against
-examples, shards and rounds in a pass, to which a product of powers is fitted. Then it simulates
+examples, shards and rounds in a pass, to which a product of powers is fitted. Passes fall with the
+number of examples at that lambda; no more is made of that than was measured: more examples are
+taken to need as many passes as the most that were tried. Then it simulates
 rounds for more examples, with a given latency and bandwidth at the driver, to which all workers
 answer: shards work, each for a time of its own; changes arrive one after another; the joint step;
 w goes out to all. A tree of drivers, each of which joins a few shards and answers as one shard,
@@ -60,6 +62,17 @@ class Watch:
     certify: dict[str, list[np.ndarray]] = field(default_factory=dict)  # seconds by message
     size: dict[str, list[np.ndarray]] = field(default_factory=dict)  # bytes by message
 
+    def clear(self) -> None:
+        """Forget what was seen."""
+        for seen in (self.visits, self.go, self.change, self.certify, self.size):
+            seen.clear()
+
+    @property
+    def saved(self) -> float:
+        """Seconds of all shards but the slowest, in every round and certificate."""
+        every = [*self.go, *(some for seen in self.certify.values() for some in seen)]
+        return float(sum(some.sum() - some.max() for some in every))
+
 
 class Watched(Serial):
     """Shards one after another, each by a clock of its own."""
@@ -69,6 +82,7 @@ class Watched(Serial):
         self._watch = watch
 
     def ask(self, message: str, *common: Any, each: Any = None) -> list[Any]:
+        """One after another, and noted."""
         found = [
             timed(partial(self._asked, k, message, common, each)) for k in range(self.n_shards)
         ]
@@ -102,6 +116,7 @@ class WatchedShards(bw.Sharded):
     watch: Any = field(default=None, repr=False)
 
     def start(self, setup: Setup) -> Any:
+        """With a runner that is watched."""
         return ShardedEngine(self, setup, partial(Watched, watch=self.watch))
 
 
@@ -155,7 +170,7 @@ def runs_of(train: Any, given: Any) -> Iterator[Run]:
                 yield run
 
 
-# -- what was measured, as numbers of a model --------------------------------------------------------
+# -- what was measured, as numbers of a model ------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -175,6 +190,7 @@ class Model:
     together: tuple[float, float, float, float]  # and of more: powers of n, shards, rounds
     a_visit_alone: float  # seconds per visit of one shard, with all that it does
     certificates: float
+    most_measured: float  # examples
     growth: tuple[float, float]  # d at n = 1, and its power of n
 
 
@@ -202,14 +218,14 @@ def model_of(runs: list[Run]) -> Model:
         a_certified_weight=certified_weight,
         spread=float(np.mean([np.std(np.log(s)) for run in more for s in run.watch.go])),
         a_product=_seconds_of_joining(largest.d),
-        bytes_a_visit=float(np.median([b.sum() / v.sum() for run in more
-                                       for b, v in zip(run.watch.change, run.watch.visits, strict=True)])),
+        bytes_a_visit=float(np.median(_bytes_a_visit(more))),
         bytes_a_block=_bytes_of_blocks(largest, CERTIFY),
         bytes_kept_a_block=_bytes_of_blocks(largest, (KEEP,)),
         alone=_fitted(np.log([[run.n] for run in one]), [run.passes for run in one]),
         together=powers,
         a_visit_alone=float(np.median([run.cpu_seconds / (run.n * run.passes) for run in one])),
         certificates=float(np.median([run.certificates for run in more])),
+        most_measured=float(largest.n),
         growth=_fitted(np.log([[run.n] for run in one]), [run.d for run in one]),
     )  # fmt: skip
 
@@ -241,6 +257,15 @@ def _certified(run: Run) -> list[tuple[float, float, float]]:
     return [(run.n / run.n_shards, run.d, s) for s in np.ravel(seconds)]
 
 
+def _bytes_a_visit(runs: list[Run]) -> list[float]:
+    """Of the changes of all shards in every round."""
+    return [
+        float(size.sum() / visits.sum())
+        for run in runs
+        for size, visits in zip(run.watch.change, run.watch.visits, strict=True)
+    ]
+
+
 def _bytes_of_blocks(run: Run, messages: tuple[str, ...]) -> float:
     """What answers are longer than vectors of the length of w, for each block of a shard."""
     total = sum(float(np.mean(run.watch.size[name])) for name in messages)
@@ -268,7 +293,7 @@ def products(n_shards: float) -> float:
     return n_shards * (n_shards + 1) / 2 + 2 * n_shards
 
 
-# -- rounds, simulated -------------------------------------------------------------------------------
+# -- rounds, simulated -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -293,6 +318,7 @@ class Spent:
 
     @property
     def total(self) -> float:
+        """All of them."""
         return self.local + self.certificates + self.sent + self.joining
 
 
@@ -302,7 +328,9 @@ def simulated(
     """All rounds to the gap; each driver of a tree joins `fan` shards, or drivers."""
     spent, rng = Spent(), np.random.default_rng(0)
     at, of_n, of_shards, of_rounds = model.together
-    spent.passes = at * n**of_n * n_shards**of_shards * rounds**of_rounds
+    spent.passes = (
+        at * min(n, model.most_measured) ** of_n * n_shards**of_shards * rounds**of_rounds
+    )
     spent.rounds = math.ceil(spent.passes * rounds)
     visits = n / n_shards / rounds
     noise = np.exp(model.spread * rng.normal(size=(spent.rounds, n_shards))).max(axis=1)
@@ -338,7 +366,8 @@ def line(
     """One prediction."""
     d = min(model.growth[0] * n ** model.growth[1], given.most_weights)
     spent = best_of(model, network, n, d, n_shards, fan)
-    one = model.alone[0] * n ** model.alone[1] * n * model.a_visit_alone
+    passes = model.alone[0] * min(n, model.most_measured) ** model.alone[1]
+    one = passes * n * model.a_visit_alone
     shares = [
         f"{100 * part / spent.total:.0f} %"
         for part in (spent.local, spent.certificates, spent.sent, spent.joining)
@@ -361,20 +390,20 @@ def main() -> None:
     parser.add_argument(
         "--most-weights", type=float, default=2e7, help="further features are left out"
     )
-    parser.add_argument(
-        "--shares", type=float, nargs="+", default=[0.0625, 0.125, 0.25], help="of the data"
-    )
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 1.0], help="of the data")
     parser.add_argument("--shards", type=int, nargs="+", default=[2, 4, 8], help="measured")
     parser.add_argument("--rounds", type=int, nargs="+", default=[1, 4], help="measured")
-    parser.add_argument("--most-passes", type=int, default=400, help="of each run")
+    parser.add_argument("--most-passes", type=int, default=200, help="of each run")
     given = parser.parse_args()
     train = bw.datasets.load_conll2000("train", given.data_home)
     runs = list(runs_of(train, given))
     model, network = model_of(runs), Network(given.latency, given.bandwidth)
     predicted = [
         line(model, network, n, k, given, fan)
-        for n in given.sentences for k in given.workers for fan in sorted({k, min(k, FAN)}, reverse=True)
-    ]  # fmt: skip
+        for n in given.sentences
+        for k in given.workers
+        for fan in sorted({k, min(k, FAN)}, reverse=True)
+    ]
     seen = [[run.n, run.d, run.n_shards, run.rounds, run.passes, run.cpu_seconds] for run in runs]
     publish(
         given.output,
