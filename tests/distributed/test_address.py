@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.distributed.ray_actors import _refusal
 from sharding import LAM, numbers, problem_of
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
@@ -73,3 +74,14 @@ def test_another_one_while_connected(address):
             bw.solve(problem_of("multiclass-python"), LAM, bw.Sharded(2, "ray", address="a:1"))
     finally:
         ray.shutdown()
+
+
+def test_a_token_that_is_missing_is_named():
+    class AuthenticationError(Exception):
+        """As Ray's, deep inside what it raises."""
+
+    error = ConnectionError("Failed to connect")
+    error.__cause__ = RuntimeError("GCS")
+    assert "no Ray cluster answers there" in _refusal(error)
+    error.__cause__.__context__ = AuthenticationError()
+    assert "asks for a token" in _refusal(error)

@@ -168,8 +168,8 @@ def _refusal(error: BaseException) -> str:
     """Why there is no connection to a cluster, and what to do."""
     if any("AuthenticationError" in type(cause).__name__ for cause in _causes(error)):
         return (
-            "the Ray cluster there asks for a token. Set RAY_AUTH_MODE=token, with the token of the "
-            "cluster in ~/.ray/auth_token or RAY_AUTH_TOKEN_PATH, before this process starts."
+            "the Ray cluster there asks for a token. Set RAY_AUTH_MODE=token, with the token of "
+            "the cluster in ~/.ray/auth_token or RAY_AUTH_TOKEN_PATH, before this process starts."
         )
     return (
         f"no Ray cluster answers there ({error}). Start one by `ray start --head`, or leave "
