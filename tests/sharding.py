@@ -43,11 +43,12 @@ def numbers(result):
     ]
 
 
-def engine_of(problem, method):
+def engine_of(problem, method, checkpoint=None):
     """A method at work, without a driver."""
     blocks, rng = problem.blocks, np.random.default_rng(0)
     state, workers = problem.initial_state(), Workers(blocks, 1)
-    return method.start(Setup(blocks, state, LAM, rng, workers, problem=problem))
+    given = Setup(blocks, state, LAM, rng, workers, problem=problem, checkpoint=checkpoint)
+    return method.start(given)
 
 
 class Failing:

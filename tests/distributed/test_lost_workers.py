@@ -97,7 +97,7 @@ def test_a_round_goes_on_without_a_lost_worker(engine):
         shares = run.runner.ask("to_save")
         advance(run, 1)
         os.kill(process_ids(engine)[0], signal.SIGKILL)
-        with pytest.warns(WorkerWarning, match="last certificate"):
+        with pytest.warns(WorkerWarning, match="last kept"):
             advance(run, 1)
         now = run.runner.ask("to_save")
         is_kept = [np.array_equal(a["v"], b["v"]) for a, b in zip(shares, now, strict=True)]
@@ -120,7 +120,7 @@ def test_all_workers_are_lost_at_once():
         advance(run, 1)
         for pid in process_ids("processes"):
             os.kill(pid, signal.SIGKILL)
-        with pytest.warns(WorkerWarning, match="last certificate"):
+        with pytest.warns(WorkerWarning, match="last kept"):
             advance(run, 1)
         assert run.dual() == pytest.approx(certified.dual, abs=1e-14)
     finally:

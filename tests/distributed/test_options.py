@@ -56,11 +56,6 @@ def test_a_kernel_needs_one_shard():
     assert bw.solve(problem, LAM, bw.Sharded(1), tol=0.1, random_state=0).is_certified
 
 
-def test_a_path_is_refused():
-    with pytest.raises(bw.OptionError, match="take n_shards=1"):
-        bw.solve_path(problem_of("multiclass-dense"), eps=0.1, method=bw.Sharded(2))
-
-
 def test_more_shards_than_examples():
     problem = problem_of("multiclass-dense")
     method = bw.Sharded(100, "serial", "bcfw+pairwise")

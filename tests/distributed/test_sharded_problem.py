@@ -1,11 +1,17 @@
 """Problems that come as shards: the same optimum, the same labels and names as of one machine."""
 
 import functools
+import gc
+import os
+import signal
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.distributed.runners import Serial
+from blockwolfe.errors import WorkerWarning
+from losing import process_ids
 from sharding import LAM, TOL, Failing, problem_of
 from zoo import bounded
 
@@ -226,3 +232,80 @@ def test_bounds_hold_where_the_oracle_is_tried():
     assert known.dual <= found.primal
     with pytest.raises(bw.InputError, match="bounds"):
         bw.ShardedProblem(Signed(), shards, "serial", bounds="x")
+
+
+class Counted:
+    """A shard that counts how often it is loaded: by lines of a file."""
+
+    def __init__(self, folder, k):
+        self.file, self.k = folder / f"{k}.log", k
+
+    def __call__(self):
+        with self.file.open("a") as file:
+            file.write("loaded\n")
+        x = np.random.default_rng(self.k).normal(size=6)
+        return x.tolist(), np.where(x > 0.2, 1, -1)
+
+    @property
+    def n_loads(self):
+        return len(self.file.read_text().splitlines())
+
+
+class Sign(Failing):
+    """One that never fails."""
+
+    def augmented_decode(self, x, y, w):
+        return max((-1, 1), key=lambda h: (h != y) + h * x * w[0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_workers_that_stay_load_once(engine, tmp_path):
+    """Runs are those of new workers, whatever ran before; paths as well."""
+    shards = [Counted(tmp_path, k) for k in range(2)]
+    given = {"tol": 1e-3, "random_state": 2}
+    with bw.ShardedProblem(Sign(), shards, engine, keep=True) as problem:
+        first = bw.solve(problem, LAM, **given)
+        path = bw.solve_path(problem, 0.1, 0.3, random_state=0)
+        again = bw.solve(problem, LAM, **given)
+        assert first.w.tobytes() == again.w.tobytes()
+        assert path.status is bw.Status.CERTIFIED
+        assert [shard.n_loads for shard in shards] == [1, 1]
+    fresh = bw.solve(problem, LAM, **given)
+    assert [shard.n_loads for shard in shards] == [2, 2]
+    assert fresh.w.tobytes() == first.w.tobytes()
+    problem.close()
+
+
+def test_a_lost_worker_that_was_kept_loads_again(tmp_path):
+    shards = [Counted(tmp_path, k) for k in range(2)]
+    with bw.ShardedProblem(Sign(), shards, "processes", keep=True) as problem:
+        first = bw.solve(problem, LAM, tol=1e-3, random_state=2)
+        os.kill(process_ids("processes")[0], signal.SIGKILL)
+        with pytest.warns(WorkerWarning, match="a new one goes on"):
+            again = bw.solve(problem, LAM, tol=1e-3, random_state=2)
+    assert sorted(shard.n_loads for shard in shards) == [1, 2]
+    assert again.w.tobytes() == first.w.tobytes()
+
+
+def test_kept_workers_are_for_one_run_at_a_time():
+    problem = bw.ShardedProblem(Sign(), [([1, 2], [1, -1]), ([4, 3], [1, -1])], "serial", keep=True)
+
+    def another(event):
+        bw.solve(problem, LAM, tol=0.1)
+
+    with pytest.raises(bw.OptionError, match="at work with its workers already"):
+        bw.solve(problem, LAM, tol=1e-9, callbacks=[another])
+    assert bw.solve(problem, LAM, tol=0.1).is_certified
+
+
+def test_kept_workers_end_with_the_problem(monkeypatch):
+    ended = []
+    monkeypatch.setattr(Serial, "end", ended.append)
+    problem = bw.ShardedProblem(Sign(), [([1, 2], [1, -1]), ([4, 3], [1, -1])], "serial", keep=True)
+    bw.solve(problem, LAM, tol=0.1)
+    assert not ended
+    del problem
+    gc.collect()
+    assert len(ended) == 1
+    with pytest.raises(bw.OptionError, match="keep"):
+        bw.ShardedProblem(Sign(), [([1, 2], [1, -1])], "serial", keep=1)

@@ -23,7 +23,9 @@ from blockwolfe.base.files import kind_of, write_atomically
 from blockwolfe.base.unzipping import Archive
 from blockwolfe.errors import ModelFileError
 
-__all__ = ["Kind", "is_kind", "read_archive", "write_archive"]
+__all__ = ["Kind", "apart", "is_kind", "read_archive", "together", "write_archive"]
+
+_ARRAY = "array of the file"  # in the header, before the name of an array
 
 
 class Kind(NamedTuple):
@@ -36,12 +38,13 @@ class Kind(NamedTuple):
 
 def write_archive(
     path: Path, kind: Kind, header: dict[str, Any], arrays: dict[str, np.ndarray]
-) -> None:
-    """Write header and arrays so that the file is whole or not there."""
+) -> str:
+    """Write header and arrays so that the file is whole or not there; the digest."""
     header = {"format": kind.format, "version": kind.version, **header}
     header["digest"] = _digest(header, arrays)
     text = np.array(json.dumps(header))
     write_atomically(path, lambda file: np.savez_compressed(file, header=text, **arrays))  # type: ignore[arg-type]
+    return str(header["digest"])
 
 
 def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -65,6 +68,32 @@ def read_archive(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.n
             f"{path} was altered after it was written; save the {kind.noun} again."
         )
     return header, {name: _as_kept_here(array) for name, array in arrays.items()}
+
+
+def apart(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """The value with its arrays, at any depth of dicts, moved to `arrays` and named instead.
+
+    >>> arrays = {}
+    >>> apart({"n": 1, "w": np.zeros(2)}, "run", arrays)
+    {'n': 1, 'w': {'array of the file': 'run.w'}}
+    >>> together(_, arrays)
+    {'n': 1, 'w': array([0., 0.])}
+    """
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {_ARRAY: name}
+    if isinstance(value, dict):
+        return {key: apart(part, f"{name}.{key}", arrays) for key, part in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def together(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The other way."""
+    if not isinstance(value, dict):
+        return value
+    if _ARRAY in value:
+        return arrays[value[_ARRAY]]
+    return {key: together(part, arrays) for key, part in value.items()}
 
 
 def _check_regular(path: Path) -> None:
@@ -121,6 +150,7 @@ _UNREADABLE = (
 
 _REMEDIES = {
     "blockwolfe-checkpoint": "The same training goes on from it; give the model that it wrote.",
+    "blockwolfe-part": "It is the part of one shard; give the file that it is named after.",
     "blockwolfe-path": "It has weights for many lambdas: load_path reads it.",
 }
 

@@ -13,15 +13,18 @@ import numpy as np
 
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
+from blockwolfe.distributed.parts import Parts
 from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import LostError, Runner
-from blockwolfe.distributed.shard import Beginning, Notes, Report
+from blockwolfe.distributed.shard import Beginning, Notes, Report, Sums
 from blockwolfe.distributed.splitting import Dealt
 from blockwolfe.distributed.states import in_order, join_states, join_sweeps
 from blockwolfe.distributed.watching import Log
+from blockwolfe.dual.restoring import LEAST_LAM
+from blockwolfe.dual.walking import first_lam
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Setup
+from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
 from blockwolfe.problem.state import (
@@ -33,7 +36,6 @@ from blockwolfe.problem.state import (
 )
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
-from blockwolfe.running.engine import Engine
 
 if TYPE_CHECKING:
     from blockwolfe.distributed.method import Sharded
@@ -43,7 +45,7 @@ __all__ = ["ShardedEngine"]
 Anything = TypeVar("Anything")
 
 
-class ShardedEngine(Engine):
+class ShardedEngine(WalkingEngine):
     """One pass after another, each in a few rounds."""
 
     method: Sharded
@@ -62,14 +64,18 @@ class ShardedEngine(Engine):
         self._raw = setup.state.v / setup.lam  # v / lam, before bounds
         self._ell = float(setup.state.ell.sum())
         self._certified_w = self.w
+        self._hinge = np.zeros(self.n_blocks)
         self._certificate_calls = 0
         self._sigma = min(method.sigma or math.inf, float(len(self.members)))
         self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
         self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
         self._rounds_left = 0
+        self._has_walked = False  # whether lambda is not the one that shards begin with
         self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
         self._gap_numbers: dict[str, float] = {}
         self.may_lose_parts = method.has_workers
+        writes_parts = method.has_workers and setup.checkpoint is not None
+        self._parts = Parts(setup.checkpoint) if writes_parts else None
         self.runner = run(len(self.members), self._beginnings(setup))
         self._log = Log(len(self.members), self.runner.is_concurrent)
         self._notes: list[Notes] = []
@@ -115,8 +121,9 @@ class ShardedEngine(Engine):
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass of every shard over its own blocks, in rounds."""
         if not self._rounds_left:
-            self._left = _shared(min(max_visits, self.n_blocks), self._sizes)
-            self._rounds_left = self._n_rounds
+            n_visits = min(max_visits, self.n_blocks)
+            self._left = _shared(n_visits, self._sizes, self.counts.visits)
+            self._rounds_left = -(-self._n_rounds * n_visits // self.n_blocks)
             self._log.begin_pass()
         while self._rounds_left and may_go_on():
             self._make_round()
@@ -181,11 +188,15 @@ class ShardedEngine(Engine):
             self.runner.replace_lost()
             with suppress(LostError):
                 self.runner.ask("settle", 0.0)
+                if self._has_walked:
+                    self.runner.ask("shrink", self.lam, None)
                 sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
                 break
         self._raw = sum(s.v for s in sums) / self.lam
-        self._ell = float(in_order(self.members, [s.ell for s in sums]).sum())
-        self._is_torn = False
+        self._ell, self._is_torn = self._sum_of_ells(sums), False
+
+    def _sum_of_ells(self, sums: list[Sums]) -> float:
+        return float(in_order(self.members, [s.ell for s in sums]).sum())
 
     # -- certificates ----------------------------------------------------------------------------
 
@@ -196,16 +207,18 @@ class ShardedEngine(Engine):
     def _certify(self) -> Certificate:
         sums = self.runner.ask("sums")
         v, average = sum(s.v for s in sums), sum(s.average for s in sums)
-        ell = float(in_order(self.members, [s.ell for s in sums]).sum())
+        ell = self._sum_of_ells(sums)
         w = weights_of(self.blocks, average, self.lam)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
         certificate = certificate_of(self.blocks, average, ell, found, self.lam)
         self._raw, self._certified_w, self._is_torn = v / self.lam, w, False
+        self._hinge = found.hinge
         taken = self.runner.ask("take", self._raw)
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
-        self.runner.keep()
+        if self._parts is None:  # (else new workers begin at what is on disk)
+            self.runner.keep()
         is_caught = any(notes.is_caught for notes in self._notes)
         return certificate.as_estimate() if is_caught else certificate
 
@@ -297,17 +310,64 @@ class ShardedEngine(Engine):
         states = self._mended(lambda: self.runner.ask("state", is_last))
         return join_states(self.blocks, self.members, states, sum(s.v for s in states))
 
+    # -- walking ---------------------------------------------------------------------------------
+
+    @property
+    def hinge(self) -> np.ndarray:
+        """Upper bounds on H_i(w), from the last full pass."""
+        return self._hinge
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The gap of every block as last seen."""
+        return self._gaps_and_slopes(0)
+
+    def slopes(self) -> np.ndarray:
+        """ell_i - <w, V_i> of every block, without an oracle call."""
+        return self._gaps_and_slopes(1)
+
+    def _gaps_and_slopes(self, which: int) -> np.ndarray:
+        found = self._mended(lambda: self.runner.ask("gaps", self._raw))
+        return in_order(self.members, [each[which] for each in found])
+
+    def shrink(self, rho: float, gap: np.ndarray) -> None:
+        """Go to rho times lambda at the same w."""
+        self.lam, self._ell, self._has_walked = rho * self.lam, rho * self._ell, True
+        each = [(gap[some],) for some in self.members]
+        self._notes = self._mended(lambda: self.runner.ask("shrink", self.lam, each=each))
+
+    def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        """Begin where all weight is on the outputs of largest loss."""
+        return self._mended(lambda: self._begin_at_loss(tol))
+
+    def _begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
+        moved_there = self.runner.ask("move_to_loss")
+        self.has_largest_losses = all(is_sure for _, is_sure in moved_there)
+        sums = self.runner.ask("sums")
+        v, self._ell = sum(s.v for s in sums), self._sum_of_ells(sums)
+        lam, wt = first_lam(self.blocks, v, self._ell, self._hinge_at, tol)
+        self.lam, self._has_walked = lam or 1.0, True
+        self.runner.ask("call_lam", self.lam)
+        self._raw, self._notes = v / self.lam, [notes for notes, _ in moved_there]
+        self._certificate_calls += self.n_blocks  # (of the maximum over scores)
+        return lam, wt
+
+    def _hinge_at(self, w: np.ndarray) -> np.ndarray:
+        return join_sweeps(self.members, self.runner.ask("look_at", w)).hinge
+
     # -- checkpoints -----------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
         """The parts of all shards, and where the round is."""
         if self._is_torn:
             self._mend()
-        parts = self._mended(lambda: self.runner.ask("to_save"))
+        parts = self._mended(self._saved_parts)
         return {
-            "shards": {str(k): part for k, part in enumerate(parts)},
+            "shards": parts,
             "raw": self._raw,
+            "lam": self.lam,
             "ell": self._ell,
+            "hinge": self._hinge,
             "certified_w": self._certified_w,
             "certificate_calls": self._certificate_calls,
             "sigma": self._sigma,
@@ -316,14 +376,34 @@ class ShardedEngine(Engine):
             "log": self._log.to_save(),
         }
 
+    def _saved_parts(self) -> dict[str, Any]:
+        """By shard: what it must save, or the file to which it has done so."""
+        if self._parts is None:
+            return {str(k): part for k, part in enumerate(self.runner.ask("to_save"))}
+        fresh = [(part,) for part in self._parts.fresh(len(self.members))]
+        self._parts.note(self.runner.ask("write", each=fresh))
+        return self._parts.to_save()
+
+    def note_saved(self) -> None:
+        """New workers begin there; parts of the file before may go."""
+        if self._parts is not None:
+            self.runner.keep(self._parts.present)
+            self._parts.remove_others()
+
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         read, parts, d = Reader(saved), Reader(saved).inside("shards"), self.blocks.n_features
-        each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
+        each: list[tuple[Any]]
+        if self._parts is None:
+            each = [(parts.inside(str(k)).values,) for k in range(len(self.members))]
+        else:
+            each = [(part,) for part in self._parts.restore(parts, len(self.members))]
         self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
         self.runner.keep([part for (part,) in each])
         self._raw = read.array("raw", np.float64, (d,))
-        self._ell = read.number("ell")
+        self.lam, self._ell = read.number("lam", least=LEAST_LAM), read.number("ell")
+        self._has_walked = True
+        self._hinge = read.array("hinge", np.float64, (self.n_blocks,))
         self._certified_w = read.array("certified_w", np.float64, (d,))
         self._certificate_calls = read.integer("certificate_calls")
         self._sigma = read.number("sigma", 1.0, float(len(self.members)))
@@ -337,12 +417,13 @@ def _split_of(setup: Setup, n_shards: int) -> Dealt | ShardedProblem:
     return problem if isinstance(problem, ShardedProblem) else Dealt(setup, n_shards)
 
 
-def _shared(n_visits: int, sizes: np.ndarray) -> np.ndarray:
-    """Visits of each shard, in proportion to their blocks; the first ones get what is left over.
+def _shared(n_visits: int, sizes: np.ndarray, first: int) -> np.ndarray:
+    """Visits of each shard, in proportion to their blocks; what is left over goes in turn.
 
-    >>> _shared(4, np.array([3, 3, 3])).tolist()
-    [2, 1, 1]
+    >>> _shared(4, np.array([3, 3, 3]), 2).tolist()
+    [1, 1, 2]
     """
     shares = n_visits * sizes // sizes.sum()
-    shares[: n_visits - int(shares.sum())] += 1
+    left = first + np.arange(n_visits - int(shares.sum()))
+    shares[left % len(sizes)] += 1
     return np.asarray(shares)

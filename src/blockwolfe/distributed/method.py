@@ -32,7 +32,7 @@ class Sharded(Method):
     what all of them have changed, which never decreases the dual. Certificates are full passes of
     all shards at one w. The same seed and number of shards give the same run to the bit, whatever
     the engine; one shard is the run of `inner` itself. Cores beyond the shards (`n_jobs`) are not
-    used, kernels need one shard, and a path needs another method.
+    used, and kernels need one shard.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ class Sharded(Method):
     address : of a Ray cluster, as `ray.init` takes it. None is the one in use, or else a local one
         for this run alone.
     restarts : how often the worker of a shard, in a process or an actor, is replaced when it is
-        lost. The new one begins at the last certificate; work that was lost is not counted.
+        lost. The new one begins at the last certificate, or at the last checkpoint where there is
+        one; work that was lost is not counted.
     timeout : seconds after which a worker that has not answered is taken for lost. None is a minute
         and ten times what the slowest of the others took. To start, ten minutes are allowed.
 
@@ -117,11 +118,6 @@ class Sharded(Method):
         return self.engine in WITH_WORKERS
 
     @property
-    def can_walk(self) -> bool:
-        """Only where there is nothing to join."""
-        return self.n_shards == 1
-
-    @property
     def is_monotone(self) -> bool:
         """As of the methods of shards: the joint step never decreases the dual."""
         inner = self.inner  # (`Auto` accelerates visits, but not in shards)
@@ -157,8 +153,10 @@ class Sharded(Method):
         is_whole = isinstance(setup.problem, Problem)
         if is_whole and (self.n_shards == 1 or len(setup.blocks) == 1):
             return self.inner.start(setup)
-        run = runner_of(self.engine, Care(self.restarts, self.timeout), self.address)
-        return ShardedEngine(self, setup, run)
+        care = Care(self.restarts, self.timeout)
+        if isinstance(setup.problem, ShardedProblem):
+            return ShardedEngine(self, setup, setup.problem.run_of(care))
+        return ShardedEngine(self, setup, runner_of(self.engine, care, self.address))
 
 
 def of_shards(method: Method, problem: ShardedProblem) -> Sharded:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.checks import check_flag
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.words import counted
 from blockwolfe.distributed.engines import check_engine, check_installed, runner_of
 from blockwolfe.distributed.remote import Care, mended
+from blockwolfe.distributed.runners import Lent, Runner
 from blockwolfe.distributed.splitting import LoadedExamples
 from blockwolfe.distributed.survey import Held, Survey, check_can_learn, fitted_to_all
-from blockwolfe.errors import InputError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.bounds import box_of
 from blockwolfe.problem.state import State
@@ -28,10 +31,10 @@ __all__ = ["ShardedProblem"]
 class ShardedProblem:
     """lam/2 |w|^2 + mean hinge loss of a task on examples that come as shards.
 
-    For `solve` with `Sharded`, which it takes by itself: each shard is loaded by the worker that
-    holds it, once before all runs and once in each. Labels, names of features and their number are
-    agreed on in the first pass. The dual point stays with the shards: a result has no state, and a
-    checkpoint lets a run go on.
+    For `solve` and `solve_path` with `Sharded`, which they take by themselves: each shard is loaded
+    by the worker that holds it, once before all runs and, without `keep`, once in each. Labels,
+    names of features and their number are agreed on in the first pass. The dual point stays with
+    the shards: a result has no state, and a checkpoint lets a run go on.
 
     Parameters
     ----------
@@ -39,6 +42,9 @@ class ShardedProblem:
     shards : each (X, Y), (X, Y, sample_weight), or a function without arguments that returns
         one of these, the same each time, and is called where the shard lives.
     engine, address : as of `Sharded`.
+    keep : whether workers stay when a run ends, with the examples that they have loaded, for the
+        next run: until `close()`, the end of a `with`, or of the problem. Where a worker is lost,
+        its shard is loaded again. Without it each run starts workers of its own, which load anew.
     sample : (X, Y) with all labels and features, for the task to learn from in place of the shards.
     bounds : as of `Problem`.
 
@@ -61,6 +67,7 @@ class ShardedProblem:
         engine: str = "threads",
         *,
         address: str | None = None,
+        keep: bool = False,
         sample: Any = None,
         bounds: Any = None,
     ) -> None:
@@ -69,6 +76,8 @@ class ShardedProblem:
         check_engine(engine, address)
         check_installed(engine)
         self.engine, self.address, self.bounds = engine, address, bounds
+        self._keeps, self._is_lent = check_flag("keep", keep), False
+        self._runner: Runner | None = None
         if sample is None:
             check_can_learn(task)
         elif not isinstance(sample, (tuple, list)) or len(sample) != 2:
@@ -80,9 +89,10 @@ class ShardedProblem:
 
     def _surveyed(self, task: Any, sample: Any) -> tuple[Any, float, list[Held]]:
         """The task, fitted; the sum of all weights; and what each shard holds."""
+        shards = self.shards
 
         def survey(k: int) -> Survey:
-            return Survey(task, self.shards[k], k)
+            return Survey(task, shards[k], k)
 
         run = runner_of(self.engine, Care(), self.address)
         runner = run(len(self.shards), survey)
@@ -93,7 +103,13 @@ class ShardedProblem:
                 fitted = fitted_to_all(task, seen)
             total = sum(mended(runner, lambda: runner.ask("weigh")))
             held = mended(runner, lambda: runner.ask("hold", fitted, total, self.bounds))
-        finally:
+        except BaseException:
+            runner.end()
+            raise
+        if self._keeps:
+            runner.leave()
+            self._runner, self._end = runner, weakref.finalize(self, runner.end)
+        else:
             runner.end()
         for k, one in enumerate(held):
             if one.facts != held[0].facts:
@@ -102,6 +118,48 @@ class ShardedProblem:
                     "the same of all."
                 )
         return fitted, total, held
+
+    # -- workers that stay -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let kept workers go; runs after that start their own."""
+        if self._runner is not None:
+            self._end()
+            self._runner = None
+
+    def __enter__(self) -> ShardedProblem:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def run_of(self, care: Care) -> Callable[[int, Callable[[int], Any]], Runner]:
+        """What makes the runner of one run: new workers, or those that were kept."""
+        if self._runner is None:
+            return runner_of(self.engine, care, self.address)
+        if self._is_lent:
+            raise OptionError(
+                "problem: a run is at work with its workers already; without keep=True each run "
+                "has its own."
+            )
+        return partial(self._lent, self._runner, care)
+
+    def _lent(
+        self, runner: Runner, care: Care, n_shards: int, beginning: Callable[[int], Any]
+    ) -> Runner:
+        self._is_lent = True
+        try:
+            runner.care = care
+            runner.renew(beginning)
+        except BaseException:
+            self._is_lent = False
+            raise
+        return Lent(runner, self._take_back)
+
+    def _take_back(self) -> None:
+        self._is_lent = False
+        if self._runner is not None:
+            self._runner.leave()
 
     def __len__(self) -> int:
         return len(self.weight)

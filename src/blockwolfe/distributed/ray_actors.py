@@ -160,8 +160,25 @@ def _connect(ray: Any, n_shards: int, address: str | None) -> bool:
     try:
         ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise OptionError(
-            f"address={address!r}: no Ray cluster answers there ({error}). Start one by `ray start "
-            "--head`, or leave address out for a local one."
-        ) from error
+        raise OptionError(f"address={address!r}: {_refusal(error)}") from error
     return True
+
+
+def _refusal(error: BaseException) -> str:
+    """Why there is no connection to a cluster, and what to do."""
+    if any("AuthenticationError" in type(cause).__name__ for cause in _causes(error)):
+        return (
+            "the Ray cluster there asks for a token. Set RAY_AUTH_MODE=token, with the token of "
+            "the cluster in ~/.ray/auth_token or RAY_AUTH_TOKEN_PATH, before this process starts."
+        )
+    return (
+        f"no Ray cluster answers there ({error}). Start one by `ray start --head`, or leave "
+        "address out for a local one."
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those that have led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

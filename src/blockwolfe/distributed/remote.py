@@ -80,9 +80,10 @@ class Remote(Runner):
     """A worker for every shard; subclasses say what a worker is, and how to wait for some."""
 
     def __init__(self, n_shards: int, beginning: Callable[[int], Any], care: Care) -> None:
-        self.n_shards, self._beginning, self._care = n_shards, beginning, care
+        self.n_shards, self._beginning, self.care = n_shards, beginning, care
         self._workers: list[Any] = []
-        self._kept: list[Any] = [None] * n_shards  # parts of a checkpoint; None: the beginning
+        # Parts of a checkpoint, or the files that hold them; None: the beginning.
+        self._kept: list[Any] = [None] * n_shards
         self._n_restarts = [0] * n_shards
         # When the last message was sent, what the slowest answer to it took, and to start.
         self._asked, self._slowest, self._slowest_start = time.monotonic(), 0.0, 0.0
@@ -166,8 +167,8 @@ class Remote(Runner):
 
     def _limit(self) -> float:
         """Seconds after which a worker hangs, by the slowest answer to the message so far."""
-        if self._care.timeout is not None:
-            return self._care.timeout
+        if self.care.timeout is not None:
+            return self.care.timeout
         return PATIENCE_SECONDS + PATIENCE * self._slowest if self._slowest else float("inf")
 
     def _lose(self, worker: Any, fate: str) -> None:
@@ -178,9 +179,25 @@ class Remote(Runner):
 
     def keep(self, parts: Sequence[Any] | None = None) -> None:
         """Remember where all shards are, or these places: new workers begin there."""
-        if not self._care.restarts and parts is None:  # (there will be none)
+        if not self.care.restarts and parts is None:  # (there will be none)
             return
         self._kept = list(self.ask("to_save") if parts is None else parts)
+
+    def renew(self, beginning: Callable[[int], Any]) -> None:
+        """By the same workers, and new ones for those that were lost meanwhile."""
+        while self._owing():
+            self._collected()
+        self._beginning, self._kept = beginning, [None] * self.n_shards
+        self._n_restarts = [0] * self.n_shards
+        self._asked, self._slowest = time.monotonic(), 0.0
+        for worker in self._workers:
+            self._send_beginning(worker)
+        _raise_errors(self._collected(START_SECONDS))
+        self.replace_lost()
+
+    def leave(self) -> None:
+        """The workers keep theirs until they get others."""
+        self._beginning = _nothing
 
     def replace_lost(self) -> None:
         """New workers for those that are lost; a `ShardLostError` where one is lost for good."""
@@ -194,27 +211,30 @@ class Remote(Runner):
 
     def _begin(self, number: int) -> None:
         """A new worker, which makes its shard."""
-        message = packed(("begin", (self._beginning(number), self._kept[number])))
-        shared, worker = self._shared(b""), self._new(number)
+        worker = self._new(number)
         # (a worker that nothing was sent to is not among them)
         with uninterrupted():
-            self._send(worker, message, shared)
+            self._send_beginning(worker)
             self._workers[number : number + 1] = [worker]
+
+    def _send_beginning(self, worker: Any) -> None:
+        begun = (self._beginning(worker.number), self._kept[worker.number])
+        self._send(worker, packed(("begin", begun)), self._shared(b""))
 
     def _note_loss(self, worker: Any) -> None:
         k = worker.number
         self._n_restarts[k] += 1
         what = f"the worker of shard {k} {worker.fate}"
-        if self._n_restarts[k] > self._care.restarts:
-            often = f" It was replaced {self._care.restarts} times before." * (
-                self._care.restarts > 0
+        if self._n_restarts[k] > self.care.restarts:
+            often = f" It was replaced {self.care.restarts} times before." * (
+                self.care.restarts > 0
             )
             raise ShardLostError(
                 f"{what}, and its part of the dual point with it.{often} Give a checkpoint to go "
                 "on from, more restarts, a larger timeout where it was only slow, or fewer shards "
                 "where memory was short."
             )
-        where = "at the last certificate" if self._kept[k] is not None else "at the beginning"
+        where = "when it was last kept" if self._kept[k] is not None else "at the beginning"
         warnings.warn(
             f"{what}; a new one goes on from where the shard was {where}.",
             WorkerWarning,
@@ -226,6 +246,10 @@ class Remote(Runner):
         workers, self._workers = self._workers, []
         for worker in workers:
             worker.kill()
+
+
+def _nothing(number: int) -> Any:
+    raise AssertionError(f"shard {number} has no beginning")
 
 
 def _raise_errors(answers: Sequence[Answer | None]) -> None:

@@ -1,19 +1,20 @@
 """Who runs the shards: one after another here, or each in a thread of its own.
 
-A shard is what `beginning(k).make()` gives, where it is to live. A runner sends one message to all
-shards, and collects the answers in the order of shards: what is summed up of them is the same to
-the bit, whoever ran them.
+A shard is what `beginning(k).make(shelf)` gives, where it is to live. On the shelf is what one
+shard leaves to the next in the same place: examples that were loaded once. A runner sends one
+message to all shards, and collects the answers in the order of shards: what is summed up of them is
+the same to the bit, whoever ran them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from blockwolfe.problem.crew import Crew
 
-__all__ = ["LostError", "Runner", "Serial", "Threads"]
+__all__ = ["Lent", "LostError", "Runner", "Serial", "Threads"]
 
 
 class LostError(Exception):
@@ -28,7 +29,8 @@ class Runner(ABC):
     """All shards, wherever they are."""
 
     n_shards: int
-    is_concurrent: ClassVar[bool] = True  # whether shards work at the same time
+    care: Any = None  # what is done about workers that are lost, where there are any
+    is_concurrent: bool = True  # whether shards work at the same time
 
     @abstractmethod
     def ask(
@@ -49,8 +51,46 @@ class Runner(ABC):
         return
 
     @abstractmethod
+    def renew(self, beginning: Callable[[int], Any]) -> None:
+        """Other shards, in the same places."""
+
+    def leave(self) -> None:
+        """Forget the shards; their places stay."""
+        return
+
+    @abstractmethod
     def end(self) -> None:
         """Let the shards go."""
+
+
+class Lent(Runner):
+    """The places of another runner, for one run: they stay when it ends."""
+
+    def __init__(self, runner: Runner, give_back: Callable[[], None]) -> None:
+        self._runner, self._give_back = runner, give_back
+        self.n_shards, self.is_concurrent = runner.n_shards, runner.is_concurrent
+
+    def ask(
+        self, message: str, *common: Any, each: Sequence[tuple[Any, ...]] | None = None
+    ) -> list[Any]:
+        """Handed on."""
+        return self._runner.ask(message, *common, each=each)
+
+    def keep(self, parts: Sequence[Any] | None = None) -> None:
+        """Handed on."""
+        self._runner.keep(parts)
+
+    def replace_lost(self) -> None:
+        """Handed on."""
+        self._runner.replace_lost()
+
+    def renew(self, beginning: Callable[[int], Any]) -> None:
+        """Handed on."""
+        self._runner.renew(beginning)
+
+    def end(self) -> None:
+        """Others may have them."""
+        self._give_back()
 
 
 class Serial(Runner):
@@ -60,7 +100,18 @@ class Serial(Runner):
 
     def __init__(self, n_shards: int, beginning: Callable[[int], Any]) -> None:
         self.n_shards = n_shards
-        self._shards = [beginning(k).make() for k in range(n_shards)]
+        self._shelves: list[dict[str, Any]] = [{} for _ in range(n_shards)]
+        self._shards: list[Any] = []
+        self.renew(beginning)
+
+    def renew(self, beginning: Callable[[int], Any]) -> None:
+        """One after another."""
+        self.leave()  # (before others take memory)
+        self._shards = [beginning(k).make(shelf) for k, shelf in enumerate(self._shelves)]
+
+    def leave(self) -> None:
+        """Nobody else has them."""
+        self._shards = []
 
     def ask(
         self, message: str, *common: Any, each: Sequence[tuple[Any, ...]] | None = None

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.schema import Reader
+from blockwolfe.distributed.parts import Part
 from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
@@ -44,7 +45,7 @@ class Examples:
     lower: np.ndarray
     upper: np.ndarray
 
-    def blocks(self) -> Blocks:
+    def blocks(self, shelf: dict[str, Any]) -> Blocks:
         """In the form that methods work on."""
         made = make_blocks(self.task, self.X, self.Y, self.weight)
         return replace(made, lower=self.lower, upper=self.upper)
@@ -60,9 +61,9 @@ class Beginning:
     lam: float
     seed: int
 
-    def make(self) -> Shard:
+    def make(self, shelf: dict[str, Any]) -> Shard:
         """Where it lives."""
-        return Shard(self)
+        return Shard(self, self.examples.blocks(shelf))
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class Sums:
 class Shard:
     """Some blocks at work; every method is a message with an answer."""
 
-    def __init__(self, begun: Beginning) -> None:
-        self.blocks = begun.examples.blocks()
+    def __init__(self, begun: Beginning, blocks: Blocks) -> None:
+        self.blocks = blocks
         state = initial_state(self.blocks) if begun.state is None else begun.state
         v = rebuild_v(self.blocks, state.store())
         workers = Workers(self.blocks, 1)
@@ -211,6 +212,39 @@ class Shard:
         self.engine.refresh()
         return self.engine.gap_estimate
 
+    # -- walking ---------------------------------------------------------------------------------
+
+    def move_to_loss(self) -> tuple[Notes, bool]:
+        """All weight to the outputs of largest loss; whether they have surely been found."""
+        self.settle(0.0)
+        self.engine.move_to_loss()
+        return self.notes(), self.engine.has_largest_losses
+
+    def call_lam(self, lam: float) -> None:
+        """The same dual point, at another lambda."""
+        self.engine.call_lam(lam)
+
+    def shrink(self, lam: float, gap: np.ndarray | None) -> Notes:
+        """To a smaller lambda at the same w, where it is not there yet; None: its gaps as (5) says.
+
+        A new worker may begin at any larger lambda, or at the true outputs, which are all the same
+        at each.
+        """
+        engine, rho = self.engine, lam / self.engine.lam
+        if rho < 1.0:
+            hinge = self.blocks.weight * engine.hinge
+            engine.shrink(rho, rho * engine.gaps + (1.0 - rho) * hinge if gap is None else gap)
+            self._v = rho * self._v
+        elif gap is not None:
+            engine.ledger.renew_gaps(gap, float(gap.sum()))
+        engine.call_lam(lam)
+        return self.notes()
+
+    def gaps(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The gap of every block as last seen, and what it gains towards lambda zero."""
+        self.engine.point.place(raw)
+        return self.engine.gaps, self.engine.slopes()
+
     # -- at rest ---------------------------------------------------------------------------------
 
     def state(self, is_last: bool) -> State:
@@ -222,8 +256,13 @@ class Shard:
         self.settle(0.0)  # (of a round that was interrupted)
         return self.engine.to_save() | {"v": self._v}
 
-    def restore(self, saved: dict[str, Any]) -> Notes:
+    def write(self, part: Part) -> Part:
+        """The same, to a file of its own."""
+        return part.written(self.to_save())
+
+    def restore(self, saved: dict[str, Any] | Part) -> Notes:
         """Go on as before `to_save`."""
+        saved = saved.values() if isinstance(saved, Part) else saved
         self.engine.restore(saved)
         self._v = Reader(saved).array("v", np.float64, (self.blocks.n_features,)).copy()
         self._before = self._store = self._found = None

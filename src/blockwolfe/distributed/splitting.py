@@ -60,8 +60,13 @@ class LoadedExamples:
     lower: np.ndarray
     upper: np.ndarray
 
-    def blocks(self) -> Blocks:
-        """In the form that methods work on."""
+    def blocks(self, shelf: dict[str, Any]) -> Blocks:
+        """In the form that methods work on: made once for each place."""
+        if "blocks" not in shelf:
+            shelf["blocks"] = self._made()
+        return replace(shelf["blocks"], lower=self.lower, upper=self.upper)
+
+    def _made(self) -> Blocks:
         X, Y, weight = loaded(self.shard, self.number)
         made = make_blocks(self.task, X, Y, weight / self.total)
         if self.fingerprint is not None and made.fingerprint != self.fingerprint:
@@ -69,4 +74,4 @@ class LoadedExamples:
                 f"shards[{self.number}] gives other examples than before; its function must give "
                 "the same ones, in the same order, each time."
             )
-        return replace(made, lower=self.lower, upper=self.upper)
+        return made

@@ -100,16 +100,19 @@ class Survey:
     shard: Any
     number: int
 
-    def make(self) -> Surveyor:
+    def make(self, shelf: dict[str, Any]) -> Surveyor:
         """Where the shard lives."""
-        return Surveyor(*loaded(self.shard, self.number), self.task)
+        return Surveyor(*loaded(self.shard, self.number), self.task, shelf)
 
 
 class Surveyor:
     """The examples of a shard before a run; every method is a message with an answer."""
 
-    def __init__(self, X: Any, Y: Any, weight: np.ndarray, task: Any) -> None:
+    def __init__(
+        self, X: Any, Y: Any, weight: np.ndarray, task: Any, shelf: dict[str, Any]
+    ) -> None:
         self._X, self._Y, self._weight, self._task = X, Y, weight, task
+        self._shelf = shelf
 
     def weigh(self) -> float:
         """The sum of the sample weights."""
@@ -129,7 +132,7 @@ class Surveyor:
 
     def hold(self, task: Any, total: float, bounds: Any) -> Held:
         """Of the blocks, with their share of the weight of all shards."""
-        blocks = make_blocks(task, self._X, self._Y, self._weight / total)
+        self._shelf["blocks"] = blocks = make_blocks(task, self._X, self._Y, self._weight / total)
         lower, upper = box_of(bounds, task, blocks.n_features)
         probe_oracle(replace(blocks, lower=lower, upper=upper))
         if blocks.kernel is not None:

@@ -97,6 +97,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._shard: Any = None
+        self._shelf: dict[str, Any] = {}
 
     def answer(self, own: bytes, common: bytes) -> bytes:
         """What the shard has to say to a message with arguments of its own, and of all shards."""
@@ -112,7 +113,8 @@ class Desk:
 
     def _begin(self, begun: Any, kept: dict[str, Any] | None) -> None:
         """A shard at its beginning, or where it was last kept."""
-        self._shard = begun.make()
+        self._shard = None  # (before another takes memory)
+        self._shard = begun.make(self._shelf)
         if kept is not None:
             self._shard.restore(kept)
 

@@ -10,6 +10,7 @@ For lam >= lam_inf the point w = wt / lam is kappa eps-optimal (the mathematics,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Answers, sweep
+from blockwolfe.problem.certificate import Answers
 from blockwolfe.problem.state import ActiveSet, State, initial_state
 
 __all__ = ["block_slopes", "first_lam", "state_of_corners"]
@@ -73,24 +74,22 @@ def state_of_corners(blocks: Blocks, found: Answers) -> State:
     return DualPoint(blocks, state, 1.0, False, keeps_corners=True).state()
 
 
-def first_lam(point: DualPoint, own: Any, workers: Any, tol: float) -> tuple[float, np.ndarray]:
-    """lam_inf and wt of a point with all weight on the outputs of largest loss; takes it there.
+def first_lam(
+    blocks: Blocks,
+    v: np.ndarray,
+    ell: float,
+    hinge_at: Callable[[np.ndarray], np.ndarray],
+    tol: float,
+) -> tuple[float, np.ndarray]:
+    """lam_inf and wt of a point with all weight on the outputs of largest loss, by its v and ell.
 
     The maximum over scores alone is the oracle's at a multiple of wt so large that losses no
     longer count: divided by that multiple it bounds theta_i from above, and closely.
     """
-    blocks = point.blocks
-    point.rebuild(workers)
-    v = point.v
     wt = np.clip(v, blocks.lower, blocks.upper) if blocks.is_bounded else v
     length = blocks.inner(wt, v)
     if length == 0.0:
         return 0.0, wt
-    scale = OUTWEIGH * max(float(point.arrays.ell.sum()), np.finfo(float).tiny) / length
-    store = initial_state(blocks).store()
-    hinge = sweep(blocks, store, scale * wt, *own, workers=workers).hinge
-    theta = inner(blocks.weight, hinge) / scale
-    lam = max(0.0, length + theta) / tol
-    point.lam = lam if lam > 0.0 else 1.0
-    point.put(v)
-    return lam, wt
+    scale = OUTWEIGH * max(ell, np.finfo(float).tiny) / length
+    theta = inner(blocks.weight, hinge_at(scale * wt)) / scale
+    return max(0.0, length + theta) / tol, wt

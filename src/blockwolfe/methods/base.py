@@ -25,6 +25,7 @@ class Setup(NamedTuple):
     workers: Workers
     seconds_per_call: float = float("nan")  # of a user's oracle, from the first few calls
     problem: Any = None  # whose blocks they are, where that is known: a `Problem`, or its like
+    checkpoint: Any = None  # the path of the file to which the run is saved, if it is
 
 
 class Method(BaseMethod, ABC):

@@ -216,12 +216,22 @@ class DualEngine(WalkingEngine):
 
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """Begin where all weight is on the outputs of largest loss."""
-        self._move_to_loss()
-        found = first_lam(self.point, self.own, self.workers, tol)
-        self.certificate_calls += self.n_blocks  # (of the maximum over scores)
-        return found
+        self.move_to_loss()
+        point, store = self.point, initial_state(self.blocks).store()
+        point.rebuild(self.workers)
+        v, ell = point.v, float(point.arrays.ell.sum())
 
-    def _move_to_loss(self) -> None:
+        def hinge_at(w: np.ndarray) -> np.ndarray:
+            return sweep(self.blocks, store, w, *self.own, workers=self.workers).hinge
+
+        lam, wt = first_lam(self.blocks, v, ell, hinge_at, tol)
+        self.certificate_calls += self.n_blocks  # (of the maximum over scores)
+        if wt.any():
+            point.lam = lam if lam > 0.0 else 1.0
+            point.put(v)
+        return lam, wt
+
+    def move_to_loss(self) -> None:
         """All weight to the outputs of largest loss: one oracle call per block at w = 0."""
         blocks, point, counts = self.blocks, self.point, self.ledger.counts
         w, store = np.zeros(blocks.n_features), initial_state(blocks).store()

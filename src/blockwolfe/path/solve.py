@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.checks import check_flag, is_real
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import OptionError
 from blockwolfe.methods.base import Method, WalkingEngine
 from blockwolfe.path.result import Path
@@ -25,7 +26,7 @@ KAPPA = {True: 0.9, False: 0.7}
 
 
 def solve_path(
-    problem: Problem,
+    problem: Problem | ShardedProblem,
     eps: float,
     lam_min: float | None = None,
     method: Any = "auto",
@@ -72,7 +73,7 @@ def solve_path(
     >>> path.status.name, max(point.gap for point in path.breakpoints) <= 0.1
     ('CERTIFIED', True)
     """
-    check_problem(problem)
+    check_problem(problem, may_be_sharded=True)
     eps, kappa = _checked_eps(eps), _checked_kappa(kappa, exact)
     chosen = _fit_for_paths(checked_method(problem, method))
     ends = checked_ends(lam_min, lam_max)
@@ -90,6 +91,8 @@ def solve_path(
     )
     if plan.keeping is not None and keep_states:
         raise OptionError("keep_states: a checkpoint keeps no states; leave one of the two out.")
+    if isinstance(problem, ShardedProblem) and keep_states:
+        raise OptionError("keep_states: dual points stay with the shards; leave it out.")
     path = Path(
         problem.task, eps * problem.unit, kappa, bool(exact), None, Weights(blocks.n_features), []
     )
@@ -140,7 +143,7 @@ def _fit_for_paths(method: Method) -> Method:
     if not method.can_walk:
         raise OptionError(
             f"method: {method.words} cannot be taken from one lambda to the next. A path needs a "
-            "method that can: of extragradient leave radius out, of shards take n_shards=1."
+            "method that can: of extragradient leave radius out."
         )
     return method
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.archive import Kind, read_archive, write_archive
+from blockwolfe.base.archive import Kind, apart, read_archive, together, write_archive
 from blockwolfe.base.checks import is_real
 from blockwolfe.base.files import check_folder
 from blockwolfe.base.identity import differences
@@ -33,11 +33,11 @@ __all__ = [
 # Version 4: the best weights are kept beside the dual point, and which of them are returned.
 # Version 5: the tree of gaps is made anew; what a certificate still lacks is kept.
 # Version 6: what rounds of conjugate gradients have done is kept.
-CHECKPOINT = Kind("blockwolfe-checkpoint", 6, "checkpoint")
+# Version 7: shards in workers write parts of their own, and shards go from one lambda to another.
+CHECKPOINT = Kind("blockwolfe-checkpoint", 7, "checkpoint")
 
 _DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
 LONGEST_SAID = 300  # characters of a file that an error repeats
-_ARRAY = "array of the file"  # in the header, before the name of an array
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,8 @@ class Writer:
 
     def write(self, driver: dict[str, Any], engine: Engine) -> None:
         """One file with everything."""
-        arrays: dict[str, np.ndarray] = {}
-        header = {
-            "identity": self.identity,
-            "driver": _packed(driver, "driver", arrays),
-            "engine": _packed(engine.to_save(), "engine", arrays),
-        }
         try:
-            write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
+            self._write(driver, engine)
         except InputError as error:  # what has been reached is worth more than the file
             warnings.warn(
                 f"the checkpoint {self.settings.path} cannot be written, and the run goes on "
@@ -118,6 +112,16 @@ class Writer:
                 stacklevel=2,
             )
         self._written = time.monotonic()
+
+    def _write(self, driver: dict[str, Any], engine: Engine) -> None:
+        arrays: dict[str, np.ndarray] = {}
+        header = {
+            "identity": self.identity,
+            "driver": apart(driver, "driver", arrays),
+            "engine": apart(engine.to_save(), "engine", arrays),
+        }
+        write_archive(Path(self.settings.path), CHECKPOINT, header, arrays)
+        engine.note_saved()
 
 
 def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Saved | None:
@@ -130,7 +134,7 @@ def read_checkpoint(settings: Checkpoint | None, identity: dict[str, Any]) -> Sa
         read = Reader(header)
         _check_identity(settings.path, read.inside("identity").values, identity)
         names = ("identity", "driver", "engine")
-        parts = {name: _unpacked(read.given(name), arrays) for name in names}
+        parts = {name: together(read.given(name), arrays) for name in names}
         return Saved(*(Reader(parts[name], name).values for name in names))
 
 
@@ -171,22 +175,3 @@ def _hint(name: str, found: Any, wanted: Any) -> str:
     if name == "start" and None in (found, wanted):
         return f" (There, {'no' if found is None else 'a'} state was given to start from.)"
     return " (With random_state=None it goes on whatever its seed.)" if name == "seed" else ""
-
-
-def _packed(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """The value with its arrays, at any depth of dicts, moved to `arrays` and named instead."""
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-        return {_ARRAY: name}
-    if isinstance(value, dict):
-        return {key: _packed(part, f"{name}.{key}", arrays) for key, part in value.items()}
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _unpacked(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The other way."""
-    if not isinstance(value, dict):
-        return value
-    if _ARRAY in value:
-        return arrays[value[_ARRAY]]
-    return {key: _unpacked(part, arrays) for key, part in value.items()}

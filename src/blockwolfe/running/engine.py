@@ -192,6 +192,10 @@ class Engine(ABC):
     def to_save(self) -> dict[str, Any]:
         """Everything that a checkpoint must hold: plain values, and arrays by name."""
 
+    def note_saved(self) -> None:
+        """What `to_save` gave last is on disk now, in the place of what was there before."""
+        return
+
     @abstractmethod
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""

@@ -210,7 +210,8 @@ class Plan:
         problem, blocks = self.problem, self.problem.blocks
         seconds = probe_oracle(blocks)
         state = problem.initial_state() if self.start is None else self.start
-        setup = Setup(blocks, state, lam, self.rng, workers, seconds, problem)
+        place = None if self.keeping is None else self.keeping.path
+        setup = Setup(blocks, state, lam, self.rng, workers, seconds, problem, place)
         engine = self.method.start(setup)
         try:
             yield engine
@@ -225,10 +226,12 @@ class Plan:
                 f"start: the method {self.method.name!r} cannot begin at a dual point, which "
                 "does not determine all that it keeps; leave start out."
             )
-        if isinstance(engine, WalkingEngine) or not (is_open or self.start is not None):
+        if not (is_open or self.start is not None):
             return
-        is_with_shards = isinstance(self.problem, ShardedProblem) and self.start is None
-        if is_with_shards or engine.state() is not None:
+        has_point = isinstance(engine, WalkingEngine) or engine.state() is not None
+        if isinstance(self.problem, ShardedProblem):  # (the point stays with the shards)
+            has_point = self.start is None
+        if has_point:
             return
         if self.start is not None:
             raise OptionError(

@@ -347,6 +347,10 @@ class BlockEngine(AcceleratedEngine):
         super().shrink(rho, gap)
         self._draws, self._done, self._is_open = _NO_DRAWS, 0, False
 
+    def call_lam(self, lam: float) -> None:
+        """The same dual point, at another lambda: w is then another one."""
+        self.point.lam = lam
+
     # -- multi-plane scheduling --------------------------------------------------------------------
 
     @property

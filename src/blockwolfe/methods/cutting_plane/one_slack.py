@@ -129,9 +129,9 @@ class OneSlackEngine(BatchEngine):
         self.planes.shrink(self.point, rho)
         self._n_left, self._has_stepped = 0, False  # (the next pass is a full one)
 
-    def _move_to_loss(self) -> None:
+    def move_to_loss(self) -> None:
         """And begin with the plane of the outputs of largest loss."""
-        super()._move_to_loss()
+        super().move_to_loss()
         self.planes = PlaneSet(self.point)
 
     # -- checkpoints ---------------------------------------------------------------------------

@@ -260,8 +260,8 @@ class ExcessiveGapEngine(DualEngine):
         super().shrink(rho, gap)
         self._restart()
 
-    def _move_to_loss(self) -> None:
-        super()._move_to_loss()
+    def move_to_loss(self) -> None:
+        super().move_to_loss()
         self._restart()
 
     def to_save(self) -> dict[str, Any]:
