@@ -85,11 +85,12 @@ if is_known:
         def get_call_type(*asked: Any) -> Any:  # (a function, to become a method)
             return ask(*asked)
 
-        types.Function.get_call_type = get_call_type
+        function: Any = types.Function
+        function.get_call_type = get_call_type
         try:
             yield
         finally:
-            del types.Function.get_call_type
+            del function.get_call_type
 
     class QuickFlags(Flags):
         """Options of a function: equal where Numba's own are, and found by those that are set."""
@@ -116,7 +117,7 @@ if is_known:
 
         def _compile_core(self) -> Any:
             with _remembered():
-                return super()._compile_core()  # type: ignore[misc]
+                return super()._compile_core()
 
         def define_pipelines(self) -> list[Any]:
             """Numba's own steps, less those that find nothing."""
