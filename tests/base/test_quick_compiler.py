@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from numba import types
 from numba.core.compiler import Flags
 
 from blockwolfe.base import quick_compiler
@@ -90,3 +91,51 @@ def test_closures_are_still_inlined():
         return found
 
     assert total(np.arange(3.0), 2.0) == 6.0
+
+
+def test_calls_are_remembered_while_an_outermost_function_is_compiled(monkeypatch):
+    """Sums of the same kinds are found out once, also inside others, and anew for the next one."""
+    asked, own = [], quick_compiler._found_out
+
+    def ask(function, context, args, keywords):
+        asked.append(tuple(args))
+        return own(function, context, args, keywords)
+
+    monkeypatch.setattr(quick_compiler, "_found_out", ask)
+
+    @jit
+    def inner(x):
+        return x + 1.0 + x + 1.0
+
+    @jit
+    def outer(x, k):
+        return inner(x) + inner(x + x) + (k + k)
+
+    assert outer(2.0, 3) == 6.0 + 10.0 + 6.0
+    assert asked.count((types.float64, types.float64)) == 1
+    assert "get_call_type" not in vars(types.Function)
+    assert inner(2.0) == 6.0
+    assert asked.count((types.float64, types.float64)) == 2
+
+
+def test_nothing_stays_behind_where_compiling_fails():
+    @jit
+    def wrong(x):
+        return x + "one"
+
+    with pytest.raises(numba.errors.TypingError):
+        wrong(1.0)
+    assert "get_call_type" not in vars(types.Function)
+
+
+def test_kinds_are_told_apart():
+    """Signed, unsigned and real numbers, arrays by their order, and constants by their values."""
+
+    @jit
+    def halves(x, k, u, a):
+        return x / 2, k // 2, u // u, a[1:] is a, a[1] + k, (x, k)[0] + (x, k)[1]
+
+    a = np.arange(6, dtype=np.int32).reshape(3, 2)
+    for array in (a, np.asfortranarray(a), a.astype(np.float32)):
+        found = halves(3.0, 7, np.uint8(9), array[:, 0])
+        assert found == (1.5, 3, 1, False, array[1, 0] + 7, 10.0)

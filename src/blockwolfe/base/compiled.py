@@ -38,6 +38,7 @@ from numba.extending import register_jitable
 from blockwolfe.base.nested import nest, nested_options
 from blockwolfe.base.piece_type import PieceType
 from blockwolfe.base.quick_compiler import quick_options
+from blockwolfe.base.rolled import rolled_options
 
 SLOW_COMPILATION_SECONDS = 0.7
 
@@ -58,14 +59,20 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile without Python objects or the GIL; cache on disk where possible."""
+def jit(
+    function: Callable[..., Any] | None = None, *, is_rolled: bool = False, **options: Any
+) -> Any:
+    """Compile without Python objects or the GIL; cache on disk where possible.
+
+    With `is_rolled`, LLVM writes no loop several times over (see `rolled`).
+    """
     if function is None:
-        return lambda f: jit(f, **options)
+        return lambda f: jit(f, is_rolled=is_rolled, **options)
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, **options}
     options |= {"no_cfunc_wrapper": True, **quick_options()}  # (no C calls it)
     inner: dict[str, Any] = {**options, **nested_options()}
-    dispatcher = nest(_kept(function, options), numba.njit(**inner)(function))
+    own = options | (rolled_options() if is_rolled else {})
+    dispatcher = nest(_kept(function, own), numba.njit(**inner)(function))
     dispatcher.bare = cache(
         lambda: _kept(_renamed(function), options | {"no_cpython_wrapper": True})
     )

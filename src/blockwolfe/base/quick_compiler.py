@@ -7,21 +7,30 @@ Numba's Python took.
 
 *No steps that find nothing to do.* Closures are inlined only where there are some, and array
 expressions are fused only where compiled code may allocate what they give.
+
+*What an operation gives is found out once.* For every sum of two numbers Numba goes through all
+that a sum may be, and words a reason for each that it is not. Thousands of calls are of some
+hundred kinds, so what was found is kept, as long as an outermost function is compiled.
 """
 
 # mypy: disallow-untyped-calls=False
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
+
+from numba import types
 
 try:
     from numba.core.compiler import Compiler, Flags
     from numba.core.typed_passes import NopythonRewrites
     from numba.core.untyped_passes import InlineClosureLikes
 
+    _found_out: Callable[..., Any] = types.Function.get_call_type
     is_known = True  # (Numba's own ways, tried with the versions that docs/decisions.md names)
-except ImportError:  # pragma: no cover
+except (ImportError, AttributeError):  # pragma: no cover
     is_known = False
 
 __all__ = ["quick_options"]
@@ -32,7 +41,56 @@ def quick_options() -> dict[str, Any]:
     return {"pipeline_class": QuickCompiler} if is_known else {}
 
 
+class Remembering:
+    """`types.Function.get_call_type` of Numba, asked once for each kind of call.
+
+    >>> asked, result = [], types.int64(types.int64, types.int64)
+    >>> ask = Remembering(lambda function, context, args, words: asked.append(args) or result)
+    >>> len([ask("sum", None, (types.int64, types.int64), {}) for _ in range(3)]), len(asked)
+    (3, 1)
+    """
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+        # (types are one object each, as long as they are held, and quickly told apart as such)
+        self._found: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def __call__(self, function: Any, context: Any, args: Any, keywords: Any) -> Any:
+        """The signature of a call."""
+        if keywords:
+            return self._ask(function, context, args, keywords)
+        key = (id(function), id(context), *map(id, args))
+        kept = self._found.get(key)
+        if kept is not None:
+            return kept[0]
+        found = self._ask(function, context, args, keywords)
+        if found is not None and found.is_precise():
+            self._found[key] = (found, function, context, args)
+        return found
+
+
 if is_known:
+
+    @contextmanager
+    def _remembered() -> Iterator[None]:
+        """Calls are remembered in this block; compilations inside others share what they find.
+
+        (Not for longer: whoever uses Numba may tell it of more functions in between.)
+        """
+        if "get_call_type" in vars(types.Function):
+            yield
+            return
+        ask = Remembering(_found_out)
+
+        def get_call_type(*asked: Any) -> Any:  # (a function, to become a method)
+            return ask(*asked)
+
+        function: Any = types.Function
+        function.get_call_type = get_call_type
+        try:
+            yield
+        finally:
+            del function.get_call_type
 
     class QuickFlags(Flags):
         """Options of a function: equal where Numba's own are, and found by those that are set."""
@@ -51,11 +109,15 @@ if is_known:
             return found
 
     class QuickCompiler(Compiler):
-        """Numba's compiler with such flags, and fewer steps."""
+        """Numba's compiler with such flags, such a memory, and fewer steps."""
 
         def __init__(self, *args: Any) -> None:
             *first, flags, names = args
             super().__init__(*first, QuickFlags(flags), names)  # type: ignore[call-arg]
+
+        def _compile_core(self) -> Any:
+            with _remembered():
+                return super()._compile_core()
 
         def define_pipelines(self) -> list[Any]:
             """Numba's own steps, less those that find nothing."""

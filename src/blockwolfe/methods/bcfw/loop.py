@@ -111,7 +111,7 @@ def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -
     return Target(outcome, row, 0, stock.loss[row], stock.height[row], True)
 
 
-@jit
+@jit(is_rolled=True)
 def visit_blocks(
     draws: Any, begin: int, rule: Any, of_blocks: Packed, of_run: Packed, batch: Any
 ) -> int:
