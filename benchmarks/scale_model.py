@@ -41,6 +41,7 @@ MIN_COUNT = 20  # features that fewer tokens have are left out
 CERTIFY = ("sums", "examine", "take")
 KEEP = "to_save"
 GIB = 2.0**30
+MOST_DRAWN = 1000  # rounds
 FAN = 8  # shards, or drivers, that a driver of a tree joins
 VECTORS = 5  # as long as w, that a shard sends with a certificate
 HEADER = [
@@ -333,8 +334,10 @@ def simulated(
     )
     spent.rounds = math.ceil(spent.passes * rounds)
     visits = n / n_shards / rounds
-    noise = np.exp(model.spread * rng.normal(size=(spent.rounds, n_shards))).max(axis=1)
-    spent.local = float(noise.sum()) * (model.a_visit * visits + model.a_round_weight * d)
+    # (of rounds in which the slowest shard was drawn, the mean is taken for all)
+    drawn = rng.normal(size=(min(spent.rounds, MOST_DRAWN), n_shards))
+    slowest = float(np.exp(model.spread * drawn).max(axis=1).mean())
+    spent.local = spent.rounds * slowest * (model.a_visit * visits + model.a_round_weight * d)
     levels = round(math.log(n_shards, fan)) if fan < n_shards else 1
     change = model.bytes_a_visit * visits
     for _ in range(levels):
