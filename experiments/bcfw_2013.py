@@ -276,10 +276,7 @@ def known_to(table: Table) -> str:
     return f"The optima are known to within (certified gaps): {said}."
 
 
-SHARED = (
-    "The solvers are ours. SSG and BCFW draw examples with replacement, as in the paper; three "
-    "seeds where the paper has ten. "
-)
+SHARED = "The solvers are ours. SSG and BCFW draw examples with replacement, as in the paper. "
 
 
 def figure(name: str, number: str, title: str, sets: tuple[str, ...], differs: str) -> Figure:

@@ -3,8 +3,10 @@
 import doctest
 import importlib
 import pkgutil
+import runpy
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -146,3 +148,36 @@ def test_turned_data_turn_a_verdict(name):
     said = figure.statements[0].judge(table), figure.statements[0].judge(turned)
     assert said[0].found != said[1].found
     assert not said[1].holds
+
+
+class Base:
+    """What benchopt's classes do for the files of a benchmark."""
+
+    def __init__(self, **chosen):
+        for name, value in chosen.items():
+            assert value in self.parameters[name]
+            setattr(self, name, value)
+
+
+def test_the_benchopt_form_runs(monkeypatch):
+    """(benchopt itself need not be there)"""
+    bases = {f"Base{kind}": Base for kind in ("Objective", "Dataset", "Solver")}
+    monkeypatch.setitem(sys.modules, "benchopt", types.SimpleNamespace(**bases))
+    criterion = types.SimpleNamespace(SufficientProgressCriterion=lambda patience: patience)
+    monkeypatch.setitem(sys.modules, "benchopt.stopping_criterion", criterion)
+    folder = ROOT / "experiments" / "benchmark"
+    data = runpy.run_path(folder / "datasets" / "digits.py")["Dataset"](n_strings=100)
+    objective = runpy.run_path(folder / "objective.py")["Objective"](lam=0.01)
+    solver = runpy.run_path(folder / "solvers" / "block_methods.py")["Solver"]
+    assert runpy.run_path(folder / "datasets" / "ocr.py")["Dataset"].parameters["subset"]
+    data.n_strings = 10
+    objective.set_data(**data.get_data())
+    assert objective.evaluate_result(**objective.get_one_result())["value"] == pytest.approx(1.0)
+    values = []
+    for n_iter in (0, 1, 20):
+        chosen = solver(method="bcfw+gap")
+        chosen.set_objective(**objective.get_objective())
+        chosen.run(n_iter)
+        values.append(objective.evaluate_result(**chosen.get_result())["value"])
+    assert values[0] == pytest.approx(1.0)
+    assert values[0] > values[1] > values[2] > 0.0

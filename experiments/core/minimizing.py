@@ -44,7 +44,7 @@ def steps(
         callbacks=keep, **options,
     )  # fmt: skip
     chosen = thinned(np.arange(len(rows)), most_rows)
-    return [{name: float(f"{value:.6g}") for name, value in rows[k].items()} for k in chosen]
+    return [rows[k] for k in chosen]
 
 
 def tail_rate(x: np.ndarray, above: np.ndarray, least: float = 1e-11) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from blockwolfe.base.words import counted
 from experiments.core.plan import Figure, Page
 from experiments.core.table import Table
 from experiments.core.working import RESULTS, table_of
@@ -56,7 +57,9 @@ def _section(figure: Figure, table: Table) -> Iterator[str]:
     if note := figure.notes(table):
         yield note
     yield f"Differs from the paper: {figure.differs}"
-    yield f"{SIZE_WORDS[table.header['size']]} Measured on: {'; '.join(table.header['machines'])}."
+    n_seeds = counted(len(table.values("seed")), "seed")
+    machines = "; ".join(table.header["machines"])
+    yield f"{SIZE_WORDS[table.header['size']]} At most {n_seeds}. Measured on: {machines}."
 
 
 def markdown_table(header: list[str], rows: object) -> str:

@@ -17,7 +17,6 @@ from experiments.core.sets import load
 __all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "thinned"]
 
 SPACING = 1.4  # from one look to the next
-DIGITS = {"primal": 12, "dual": 12}  # that are kept; five of others
 TIGHT = 1e-9  # the gap, in units of the objective at w = 0, at which an optimum is known
 
 
@@ -57,8 +56,9 @@ def rows_of(
     }
     known = np.flatnonzero(~np.isnan(trace["primal"]))
     for k in thinned(known, most_rows):
-        row = {name: (effort[name] if name in effort else trace[name])[k] for name in columns}
-        yield {name: float(f"{value:.{DIGITS.get(name, 5)}g}") for name, value in row.items()}
+        yield {
+            name: float((effort[name] if name in effort else trace[name])[k]) for name in columns
+        }
 
 
 def offline_rows(

@@ -13,6 +13,9 @@ import numpy as np
 
 __all__ = ["Table", "read", "write"]
 
+# Columns of which differences are taken, and what is to be the same to all digits; six of others.
+DIGITS = {"primal": 12, "dual": 12, "lam": 12, "first": 12, "reached": 12}
+
 
 class Table:
     """Rows as dicts, with a header of facts about all of them.
@@ -63,14 +66,14 @@ def write(path: Path, table: Table) -> None:
         file.write(f"# {json.dumps(table.header, sort_keys=True)}\n")
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(names)
-        lines.writerows([_cell(row.get(name, "")) for name in names] for row in table.rows)
+        lines.writerows([_cell(name, row.get(name, "")) for name in names] for row in table.rows)
     os.replace(unfinished, path)
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     """Numbers with the digits that pictures and verdicts need."""
     if isinstance(value, (float, np.floating)):
-        return "" if np.isnan(value) else f"{value:.12g}"
+        return "" if np.isnan(value) else f"{value:.{DIGITS.get(name, 6)}g}"
     return str(value)
 
 

@@ -31,10 +31,12 @@ def carry_out(figure: Figure, size: str, finished: Path = FINISHED) -> Table:
 
 
 def gathered(tables: list[Table], size: str) -> Table:
-    """One table, which says on which machines its runs were made."""
+    """One table, which says on which machines its runs were made, and with which budgets."""
     machines = sorted({table.header["machine"] for table in tables})
-    header = {"machines": machines, "size": size}
-    return Table([row for table in tables for row in table.rows], header)
+    rows = [row for table in tables for row in table.rows]
+    budgets = sorted({str(row["budget"]) for row in rows if row.get("budget", "") != ""})
+    kept = [{name: row[name] for name in row if name != "budget"} for row in rows]
+    return Table(kept, {"machines": machines, "size": size, "budgets": budgets})
 
 
 def table_of(figure: Figure, results: Path = RESULTS) -> Table:
