@@ -77,28 +77,16 @@ def ahead(first: str, other: str) -> Any:
 
     def judge(table: Table) -> Verdict:
         known = suboptimality(table)
-        won, said = [], []
+        won, said, is_known = [], [], True
         for x, unit in (("passes", "passes"), ("cpu", "time")):
             pair = [known.where(method=name) for name in (first, other)]
             ours, theirs = at_the_end(*pair, x, "suboptimality")
             won.append(ours <= theirs)
             said.append(f"at the same {unit}: {ours:.2g} against {theirs:.2g}")
-        return Verdict(all(won), "; ".join(said))
+            is_known = is_known and np.isfinite(ours) and np.isfinite(theirs)
+        return Verdict(all(won) if is_known else None, "; ".join(said))
 
     return judge
-
-
-def same_iterates(table: Table) -> Verdict:
-    """The lean form has the same primal wherever both were looked at."""
-    full, lean = (
-        {row["passes"]: row["primal"] for row in table.where(method=name).rows}
-        for name in ("extragradient", "extragradient, lean")
-    )
-    common = sorted(set(full) & set(lean))
-    if not common:
-        return Verdict(None, "never looked at after the same number of passes")
-    away = max(abs(full[at] - lean[at]) / max(1.0, abs(full[at])) for at in common)
-    return Verdict(away < 1e-6, f"primals differ by at most {away:.1e} at {len(common)} looks")
 
 
 CAPTION = (
@@ -109,13 +97,16 @@ ALIGNMENT = Figure(
     "2019-alignment", "section 3 of the report (its results are an empty heading)",
     "Word alignment: extragradient and Frank-Wolfe", CAPTION,
     "the report has sentence pairs of Europarl aligned by a program, and no results; here are 100 "
-    "pairs aligned by hand. Its memory-efficient form keeps no dual point, so it has no gap.",
+    "pairs aligned by hand. Its memory-efficient form keeps no dual point: it has no gap, "
+    "and returns the average of w, where the full form returns the better of that and of the w of "
+    "its dual point.",
     lambda size: list(runs(MATCHING, ON_MATCHINGS, size)), draw,
     (
         Statement("BCFW needs less than the extragradient method to a small primal.",
                   ahead("BCFW", "extragradient")),
         Statement("Away steps improve on plain BCFW.", ahead("BCFW, away steps", "BCFW")),
-        Statement("The memory-efficient form makes the same iterates.", same_iterates),
+        Statement("The memory-efficient form is as good as the full one.",
+                  ahead("extragradient, lean", "extragradient")),
     ),
     known_to,
 )  # fmt: skip

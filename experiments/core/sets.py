@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import blockwolfe as bw
+from benchmarks.common import PAPERS, data_home
 
-__all__ = ["Data", "data_home", "load"]
-
-# The loss with which the papers compare methods; the objective begins at 1.
-PAPERS = "normalized_hamming"
+__all__ = ["Data", "load"]
 
 
 class Data(NamedTuple):
@@ -23,13 +19,6 @@ class Data(NamedTuple):
 
     problem: bw.Problem
     test: tuple[Any, Any] | None
-
-
-def data_home() -> Path | None:
-    """The folder with the real data, where there is one; else loaders look for themselves."""
-    named = os.environ.get("BLOCKWOLFE_DATA")
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    return Path(named) if named else (beside if beside.is_dir() else None)
 
 
 @cache
@@ -91,7 +80,7 @@ def hansards() -> Data:
 def matchings() -> Data:
     """Small matchings drawn at random, without any file."""
     rng = np.random.default_rng(0)
-    X = [bw.tasks.Links(rng.normal(size=(16, 5)), (4, 4)) for _ in range(12)]
+    X = [bw.tasks.Links(rng.normal(size=(16, 5)), shape=(4, 4)) for _ in range(12)]
     w = rng.normal(size=5)
     Y = [bw.structures.matching.maximize((x.features @ w).reshape(x.shape)) for x in X]
     return Data(bw.Problem(bw.tasks.Matching(), X[:8], Y[:8]), (X[8:], Y[8:]))

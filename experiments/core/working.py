@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from experiments.core.machine import described
+from benchmarks.common import machine
 from experiments.core.plan import Figure
 from experiments.core.table import Table, read, write
 
@@ -24,7 +24,7 @@ def carry_out(figure: Figure, size: str, finished: Path = FINISHED) -> Table:
         if not path.is_file():
             began = time.perf_counter()
             rows = [{**run.key, **row} for row in run.make()]
-            write(path, Table(rows, {"machine": described()}))
+            write(path, Table(rows, {"machine": machine()}))
             print(f"{figure.name}: {run.slug}: {time.perf_counter() - began:.3g} s", flush=True)
         found.append(read(path))
     return gathered(found, size)
