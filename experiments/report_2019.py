@@ -98,8 +98,8 @@ ALIGNMENT = Figure(
     "Word alignment: extragradient and Frank-Wolfe", CAPTION,
     "the report has sentence pairs of Europarl aligned by a program, and no results; here are 100 "
     "pairs aligned by hand. Its memory-efficient form keeps no dual point: it has no gap, "
-    "and returns the average of w, where the full form returns the better of that and of the w of "
-    "its dual point.",
+    "and its curve is that of the average of w; the curve of the full form is that of the w of its "
+    "average dual point, though it returns the better of the two.",
     lambda size: list(runs(MATCHING, ON_MATCHINGS, size)), draw,
     (
         Statement("BCFW needs less than the extragradient method to a small primal.",
