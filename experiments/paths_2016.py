@@ -157,38 +157,33 @@ def _against_lambda(ax: Any, table: Table, y: str, by: str = "method") -> None:
     ax.set_xticks(shown, [f"{1.0 / tick:g}" for tick in shown])
 
 
-def _totals(table: Table, column: str) -> dict[tuple[str, str], float]:
-    """Of each solver and kind: the median over seeds of the effort to the least common lambda."""
-    common = max(_least(run) for _, run in table.groups("solver", "method", "seed"))
-    found: dict[tuple[str, str], float] = {}
-    for key, rows in table.groups("solver", "method"):
-        efforts = []
-        for _, run in rows.groups("seed"):
-            there = np.flatnonzero(run.numbers("reached") <= common * (1 + 1e-9))
-            efforts.append(run.numbers(column)[there[0]])
-        found[(str(key[0]), str(key[1]))] = float(np.median(efforts))
-    return found
+def _passes_to(rows: Table, lam: float) -> float:
+    """The median over seeds of the passes to reach a lambda."""
+    found = []
+    for _, run in rows.groups("seed"):
+        there = np.flatnonzero(run.numbers("reached") <= lam * (1 + 1e-9))
+        found.append(run.numbers("passes")[there[0]])
+    return float(np.median(found))
+
+
+def compare(first: str, other: str, factor: float = 1.0) -> Callable[[Table], Verdict]:
+    """Judge that one kind takes at most `factor` times the passes of the other."""
+
+    def judge(table: Table) -> Verdict:
+        won, said = [], []
+        for (solver,), rows in table.groups("solver"):
+            both = [rows.where(method=kind) for kind in (first, other)]
+            lam = max(_least(run) for kind in both for _, run in kind.groups("seed"))
+            ours, theirs = (_passes_to(kind, lam) for kind in both)
+            won.append(ours <= factor * theirs)
+            said.append(f"{solver}, down to {lam:.2g}: {ours:.3g} against {theirs:.3g} passes")
+        return Verdict(all(won), "; ".join(said))
+
+    return judge
 
 
 def _least(run: Table) -> float:
     return float(run.numbers("reached").min())
-
-
-def compare(first: str, other: str, factor: float = 1.0) -> Callable[[Table], Verdict]:
-    """Judge that one kind takes at most `factor` times the effort of the other."""
-
-    def judge(table: Table) -> Verdict:
-        won, said = [], []
-        for column in ("passes", "seconds"):
-            totals = _totals(table, column)
-            for solver in table.values("solver"):
-                ours, theirs = totals[solver, first], totals[solver, other]
-                won.append(ours <= factor * theirs)
-                said.append(f"{solver}: {ours:.3g} against {theirs:.3g} {column}")
-        reached = max(_least(run) for _, run in table.groups("solver", "method", "seed"))
-        return Verdict(all(won), f"down to lambda {reached:.2g}; {'; '.join(said)}")
-
-    return judge
 
 
 COMPARED = (
@@ -440,7 +435,8 @@ def comparison(data: str, number: str, differs: str) -> Figure:
         f"2016-path-{data.lower()}", number, f"Path and grids on {data}",
         "What it took to reach each lambda, large ones on the left, small ones on the right: "
         "the certified path (eps 0.1, kappa 0.9), the heuristic one (kappa 0.7), and a grid of "
-        "powers of two, each lambda from scratch or from where the one before ended.",
+        "powers of two, each lambda from scratch or from where the one before ended. Seconds are "
+        "those of the clock on a busy machine, so verdicts go by passes.",
         differs, lambda size: list(comparison_runs(data, size)), draw_comparison, COMPARED,
     )  # fmt: skip
 

@@ -30,11 +30,21 @@ def draw(figure: Figure, table: Table, folder: Path) -> list[Path]:
         path = folder / f"{figure.picture}{ending}.png"
         with plt.style.context([style, SMALL, DARK if ending else {}]):
             picture = figure.draw(table)
+            _without_small_ticks(picture)
             picture.savefig(path, dpi=100)
             plt.close(picture)
         shrink(path)
         drawn.append(path)
     return drawn
+
+
+def _without_small_ticks(picture: Any) -> None:
+    """Labels between powers of ten would lie over each other."""
+    from matplotlib.ticker import NullFormatter
+
+    for ax in picture.axes:
+        if ax.get_xscale() == "log":
+            ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def panels(n_rows: int, n_columns: int, width: float = 3.0, height: float = 2.4) -> Any:
