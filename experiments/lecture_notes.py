@@ -199,7 +199,7 @@ def constants(table: Table) -> str:
 
 
 RATES = Figure(
-    "notes-rates", "theorems of the notes", "Rates over simplex and cube",
+    "notes-rates", "Theorems of the notes", "Rates over simplex and cube",
     "How far the value is from its minimum, by steps (one linear oracle call each). Dotted: what "
     "the theorems promise, 2C/(k+2) for plain steps, (1 - rho)^(k/2) h0 for away steps and "
     "(1 - rho)^k h0 for fully corrective ones, with rho = mu/(4L) (pyramidal width / diameter)^2.",
@@ -334,7 +334,7 @@ def _value_at(rows: Table, passes: float) -> float:
 
 
 BLOCKS = Figure(
-    "notes-blocks", "theorem on block-coordinate steps", "One block at a time",
+    "notes-blocks", "Theorem on block-coordinate steps", "One block at a time",
     "Least squares over a product of simplices: one block drawn at random at a time, or all at "
     "once. Dotted: the bound 2n/(k+2n) (C + h0) after k visits, C the sum of the blocks' "
     "curvatures. Bands go over seeds.",
@@ -361,7 +361,7 @@ PAGE = Page(
         ),
         (
             "fully corrective steps are the cutting planes with one slack",
-            "an equality, not a curve: the tests of `CuttingPlane` check it",
+            "an equality of two methods, not a curve",
         ),
     ),
 )  # fmt: skip

@@ -463,7 +463,7 @@ FIGURES = (
         ),
     ),
     Figure(
-        "2016-path-eps", "asked for besides", "Path and grids by eps",
+        "2016-path-eps", "Not in the paper", "Path and grids by eps",
         "Passes and seconds of all of it, by the gap that every lambda is to have (pairwise steps "
         "with a cache). Runs that did not end in their time are left out.",
         "the paper has eps = 0.1 alone.", lambda size: list(eps_runs(size)), draw_eps,
@@ -471,7 +471,7 @@ FIGURES = (
                    close_by_eps),),
     ),
     Figure(
-        "2016-path-authors", "the authors' own numbers", "The path whose numbers are known",
+        "2016-path-authors", "The authors' own numbers", "The path whose numbers are known",
         "Passes of our path on OCR-small (eps 0.1, kappa 0.9, plain steps), and, as a cross, where "
         "the authors' program ended.",
         "the authors' numbers are from one run of their program.",

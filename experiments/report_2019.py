@@ -94,7 +94,7 @@ CAPTION = (
     "method looks at all examples twice. Lines are medians over seeds, bands their extremes."
 )
 ALIGNMENT = Figure(
-    "2019-alignment", "section 3 of the report (its results are an empty heading)",
+    "2019-alignment", "Section 3 of the report (its results are an empty heading)",
     "Word alignment: extragradient and Frank-Wolfe", CAPTION,
     "the report has sentence pairs of Europarl aligned by a program, and no results; here are 100 "
     "pairs aligned by hand. Its memory-efficient form keeps no dual point: it has no gap, "
@@ -111,7 +111,7 @@ ALIGNMENT = Figure(
     known_to,
 )  # fmt: skip
 BREGMAN = Figure(
-    "2019-bregman", "section 1 of the report (no figure)", "The Bregman form, on sequences",
+    "2019-bregman", "Section 1 of the report (no figure)", "The Bregman form, on sequences",
     CAPTION,
     "the Bregman form needs sums over all outputs, which nobody can compute for matchings; so it "
     "is shown on handwritten words.",
@@ -236,7 +236,7 @@ def cheaper(table: Table) -> Verdict:
 
 
 LASSO_FIGURE = Figure(
-    "2019-lasso", "section 2.3 of the report (no figure)", "A Lasso: away steps with few looks",
+    "2019-lasso", "Section 2.3 of the report (no figure)", "A Lasso: away steps with few looks",
     "Least squares over an l1 ball: value above the minimum by steps, and by what oracle calls "
     "cost. Each call of the randomised method looks at the atoms in use and at a random share of "
     "all others (10 %, 30 %, all).",
