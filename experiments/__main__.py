@@ -38,7 +38,8 @@ def main() -> None:
             write(results / f"{figure.name}.csv", table)
     if given.what in ("draw", "all"):
         for figure in chosen:
-            draw(figure, table_of(figure, results), given.output or DOCS / "images")
+            table, folder = table_of(figure, results), given.output or DOCS / "images"
+            draw(figure, table, folder, is_dark_too=given.size != "quick")
     if given.what in ("pages", "all"):
         write_pages(PAGES, given.output or DOCS / "experiments", results)
 

@@ -20,7 +20,7 @@ SOLVERS = {"FW": "bcfw+gap", "pairwise, cache": "bcfw+gap+pairwise+cache"}
 EPS = 0.1
 # Of each size and data set: the grid as powers of two, seconds of a path or grid, seeds.
 GRIDS: dict[str, dict[str, tuple[range, float, int]]] = {
-    "quick": {"digits": (range(8, -3, -1), 10.0, 1)},
+    "quick": {"digits": (range(10, 6, -1), 10.0, 1)},
     "medium": {"OCR-small": (range(15, -16, -1), 10.0, 1), "horses": (range(15, -1, -1), 6.0, 1)},
     "full": {
         "OCR-small": (range(15, -16, -1), 3600.0, 5),
@@ -151,9 +151,9 @@ def _against_lambda(ax: Any, table: Table, y: str, by: str = "method") -> None:
     smaller = Table([{**row, "smaller": 1.0 / max(row["reached"], 1e-12)} for row in table.rows])
     lines(ax, smaller, "smaller", y, by=by)
     ax.set(xscale="log", yscale="log")
-    at = [1.0 / tick for tick in (1e4, 1e2, 1.0, 1e-2, 1e-4)]
     low, high = ax.get_xlim()
-    shown = [tick for tick in at if low <= tick <= high]
+    decades = [10.0**power for power in range(-7, 8) if low <= 10.0**power <= high]
+    shown = decades[:: 1 if len(decades) < 5 else 2]
     ax.set_xticks(shown, [f"{1.0 / tick:g}" for tick in shown])
 
 
@@ -202,7 +202,7 @@ COMPARED = (
 
 KAPPAS = (0.3, 0.5, 0.7, 0.9, 0.99)
 KAPPA_SETTINGS = {
-    "quick": ("digits", 2.0**-2, 10.0, (0.5, 0.9), 1),
+    "quick": ("digits", 2.0**8, 10.0, (0.5, 0.9), 1),
     "medium": ("OCR-small", 1.0, 4.0, KAPPAS[1:], 1),
     "full": ("OCR-small", 2.0**-15, 3600.0, (0.1, *KAPPAS), 5),
 }
@@ -268,16 +268,13 @@ def middle_is_best(table: Table) -> Verdict:
     """Kappas from 0.5 to 0.9 need the fewest passes of a certified path."""
     won, said = [], []
     for (solver,), rows in table.where(method="eps-path").groups("solver"):
-        passes = {kappa: _last_passes(some) for (kappa,), some in rows.groups("kappa")}
+        lam = max(_least(run) for _, run in rows.groups("kappa", "seed"))
+        passes = {kappa: _passes_to(some, lam) for (kappa,), some in rows.groups("kappa")}
         best = min(passes, key=passes.__getitem__)
         won.append(0.5 <= best <= 0.9)
         shown = ", ".join(f"{kappa:g}: {value:.0f}" for kappa, value in sorted(passes.items()))
-        said.append(f"{solver}, passes by kappa: {shown}")
+        said.append(f"{solver}, passes down to {lam:.3g} by kappa: {shown}")
     return Verdict(all(won), "; ".join(said))
-
-
-def _last_passes(rows: Table) -> float:
-    return float(np.median([run.numbers("passes")[-1] for _, run in rows.groups("seed")]))
 
 
 def heuristic_gaps(kappa: float, within: bool) -> Callable[[Table], Verdict]:
@@ -300,7 +297,7 @@ def heuristic_gaps(kappa: float, within: bool) -> Callable[[Table], Verdict]:
 # -- effort by eps ---------------------------------------------------------------------------
 
 EPS_SETTINGS = {
-    "quick": ("digits", range(6, -3, -1), 10.0, (0.5, 0.2), 1),
+    "quick": ("digits", range(8, 4, -1), 10.0, (0.5, 0.2), 1),
     "medium": ("OCR-small", range(13, -1, -1), 5.0, (0.5, 0.2, 0.1), 1),
     "full": ("OCR-small", range(15, -16, -1), 3600.0, (0.5, 0.2, 0.1, 0.05, 0.02, 0.01), 5),
 }
@@ -337,9 +334,15 @@ def _ending(work: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return work()[-1:]
 
 
+def ended(table: Table) -> Table:
+    """Runs that have served all lambdas in their time."""
+    end = 2.0 ** EPS_SETTINGS[table.header["size"]][1][-1] * (1.0 + 1e-9)
+    return Table([row for row in table.rows if row["reached"] <= end], table.header)
+
+
 def draw_eps(table: Table) -> Any:
     """Passes and seconds of all of it, by eps."""
-    done = Table([row for row in table.rows if row["status"] == "CERTIFIED"], table.header)
+    done = ended(table)
     figure, axes = panels(1, 2, width=3.6)
     for y, ax in zip(("passes", "seconds"), axes.flat, strict=True):
         lines(ax, Table(sorted(done.rows, key=lambda row: row["eps"])), "eps", y, looks=MARKS)
@@ -354,14 +357,15 @@ MARKS = {name: {"marker": "o", "markersize": 3} for name in KINDS}
 def close_by_eps(table: Table) -> Verdict:
     """The path takes at most twice the passes of the warm grid, at every eps."""
     won, said = [], []
-    done = Table([row for row in table.rows if row["status"] == "CERTIFIED"])
-    for (eps,), rows in done.groups("eps"):
+    for (eps,), rows in ended(table).groups("eps"):
         both = [rows.where(method=name) for name in ("eps-path", "grid, warm start")]
         if all(map(len, both)):
             ours, theirs = (float(np.median(some.numbers("passes"))) for some in both)
             won.append(ours <= 2.0 * theirs)
             said.append(f"eps {eps:g}: {ours:.3g} against {theirs:.3g} passes")
-    return Verdict(all(won) if won else None, "; ".join(said) or "none ended in time")
+    if missing := len(table.values("eps")) - len(won):
+        said.append(f"not known for {missing} smaller eps, where runs did not end in time")
+    return Verdict(False if not all(won) else None if missing else True, "; ".join(said))
 
 
 # -- the authors' own path -------------------------------------------------------------------
@@ -372,7 +376,7 @@ AUTHORS_END = 28.3
 
 def authors_runs(size: str) -> list[Run]:
     """The path whose numbers are known: OCR-small, eps 0.1, kappa 0.9, BCFW."""
-    data, end = ("digits", 1.0) if size == "quick" else ("OCR-small", AUTHORS_END)
+    data, end = ("digits", 500.0) if size == "quick" else ("OCR-small", AUTHORS_END)
     return [
         Run(
             {"data": data, "method": sampling, "seed": seed},

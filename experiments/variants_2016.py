@@ -25,7 +25,7 @@ COLORS = {
 # Of each size and data set: passes, seconds, lambdas (from the largest), seeds, steps.
 TWO, ALL = ("FW", "pairwise"), tuple(STEPS)
 SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "quick": {"digits": (8, 5.0, (0.1, 0.01), 2, TWO)},
+    "quick": {"digits": (6, 5.0, (0.1,), 1, TWO)},
     "medium": {
         "OCR-small": (300, 1.5, (0.1, 0.01, 0.001), 3, ALL),
         "OCR-large": (300, 2.0, (0.1, 0.001, 0.0001), 1, TWO),

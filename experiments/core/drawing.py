@@ -18,15 +18,15 @@ DARK = {"figure.facecolor": "#1e2129", "axes.facecolor": "#1e2129", "savefig.fac
 SMALL = {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7, "lines.linewidth": 1.2}
 
 
-def draw(figure: Figure, table: Table, folder: Path) -> list[Path]:
-    """Both pictures of a figure."""
+def draw(figure: Figure, table: Table, folder: Path, is_dark_too: bool = True) -> list[Path]:
+    """Both pictures of a figure, or the light one alone."""
     import matplotlib.pyplot as plt
 
     from tools.pictures.__main__ import shrink
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    for ending, style in STYLES.items():
+    for ending, style in list(STYLES.items())[: 1 + is_dark_too]:
         path = folder / f"{figure.picture}{ending}.png"
         with plt.style.context([style, SMALL, DARK if ending else {}]):
             picture = figure.draw(table)
