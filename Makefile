@@ -7,10 +7,10 @@ DEMO   := $(VENV)/.demo
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test everything lint format bench fuzz mutants pictures browser docs clean
+.PHONY: help demo test everything lint format bench fuzz mutants pictures experiments experiments-quick browser docs clean
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/'
 
 $(DEMO): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -62,6 +62,12 @@ docs: $(STAMP)   ## check that every documented example runs, then build the sit
 
 pictures: $(STAMP) ## draw every picture of docs/images again (those of the report need a browser)
 	$(BIN)/python -m tools.pictures
+
+experiments: $(STAMP) ## every figure of the papers again: hours; runs that have ended are not made again
+	$(BIN)/python -m experiments all --size full
+
+experiments-quick: $(STAMP) ## the same on generated data in a minute or two, into build/experiments
+	$(BIN)/python -m experiments all --size quick --output build/experiments
 
 mutants: $(STAMP) ## small changes of the source, each of which some test must notice, on JOBS=2
 	$(BIN)/python -m tools.mutants --jobs $(or $(JOBS),2)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from experiments.catalogue import FIGURES
+
 __all__ = ["IMAGES", "ROOT", "SCRIPTS"]
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,9 @@ SCRIPTS = {
         "method-subgradient.png",
     ),
     "tools/pictures/optimize.py": ("optimize-methods.png",),
+    "tools/pictures/papers.py": tuple(
+        f"{figure.picture}{ending}.png" for figure in FIGURES.values() for ending in ("", "-dark")
+    ),
     "tools/pictures/solvers.py": ("solvers-passes.png", "solvers-seconds.png"),
     "tools/pictures/report.py": ("report.png", "report-phone.png"),  # (needs a browser)
 }

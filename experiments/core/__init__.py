@@ -1,0 +1,1 @@
+"""What all experiments share: figures, runs, tables, optima, pictures, pages."""

@@ -1,0 +1,107 @@
+"""Drawing: light and dark, medians of seeds with the band between the extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.core.plan import Figure
+from experiments.core.table import Table
+
+__all__ = ["band", "draw", "lines", "panels"]
+
+STYLES = {"": "default", "-dark": "dark_background"}  # ending of the name: style
+DARK = {"figure.facecolor": "#1e2129", "axes.facecolor": "#1e2129", "savefig.facecolor": "#1e2129"}
+SMALL = {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7, "lines.linewidth": 1.2}
+
+
+def draw(figure: Figure, table: Table, folder: Path, is_dark_too: bool = True) -> list[Path]:
+    """Both pictures of a figure, or the light one alone."""
+    import matplotlib.pyplot as plt
+
+    from tools.pictures.__main__ import shrink
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for ending, style in list(STYLES.items())[: 1 + is_dark_too]:
+        path = folder / f"{figure.picture}{ending}.png"
+        with plt.style.context([style, SMALL, DARK if ending else {}]):
+            picture = figure.draw(table)
+            _without_small_ticks(picture)
+            picture.savefig(path, dpi=100)
+            plt.close(picture)
+        shrink(path)
+        drawn.append(path)
+    return drawn
+
+
+def _without_small_ticks(picture: Any) -> None:
+    """Labels between powers of ten would lie over each other."""
+    from matplotlib.ticker import NullFormatter
+
+    for ax in picture.axes:
+        if ax.get_xscale() == "log":
+            ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def panels(n_rows: int, n_columns: int, width: float = 3.0, height: float = 2.4) -> Any:
+    """A figure and its axes."""
+    import matplotlib.pyplot as plt
+
+    size = (width * n_columns + 0.4, height * n_rows + 0.6)
+    return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained")
+
+
+def lines(
+    ax: Any,
+    table: Table,
+    x: str,
+    y: str,
+    by: str = "method",
+    looks: Mapping[str, dict[str, Any]] | None = None,
+    change: Callable[[np.ndarray], np.ndarray] = lambda y: y,
+) -> None:
+    """A line for each value of a column: the median over seeds, and their extremes as a band."""
+    for (name,), rows in table.groups(by):
+        runs = [
+            (some.numbers(x), change(some.numbers(y)))
+            for _, some in rows.groups("seed" if "seed" in rows.rows[0] else by)
+        ]
+        at, low, middle, high = band(runs)
+        look = {"label": str(name), **(looks or {}).get(name, {})}
+        (line,) = ax.plot(at, middle, **look)
+        ax.fill_between(at, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
+
+
+def band(runs: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
+    """Where to draw, and least, median and largest value there; each run as steps.
+
+    As far as all runs go.
+
+    >>> band([(np.array([1, 2, 4]), np.array([9, 5, 1])), (np.array([1, 3]), np.array([7, 3]))])
+    (array([1., 2., 3.]), array([7., 5., 3.]), array([8., 6., 4.]), array([9., 7., 5.]))
+    """
+    kept = [(x[known], y[known]) for x, y in runs for known in [np.isfinite(x) & np.isfinite(y)]]
+    kept = [(x, y) for x, y in kept if len(x)]
+    if not kept:
+        return (np.array([]),) * 4
+    first, last = max(x[0] for x, _ in kept), min(x[-1] for x, _ in kept)
+    at = np.unique(np.concatenate([x for x, _ in kept]).astype(float))
+    at = at[(at >= first) & (at <= last)]
+    values = [y[np.searchsorted(x, at, side="right") - 1] for x, y in kept]
+    return (
+        at,
+        np.min(values, 0).astype(float),
+        np.median(values, 0),
+        np.max(values, 0).astype(float),
+    )
+
+
+def one_legend(figure: Any, axes: Any, columns: int = 4) -> None:
+    """The labels of all axes, below them."""
+    shown = {line.get_label(): line for ax in axes.flat for line in ax.get_lines()}
+    named = {label: line for label, line in shown.items() if not label.startswith("_")}
+    figure.legend(named.values(), named, loc="outside lower center", ncols=columns)

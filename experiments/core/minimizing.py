@@ -1,0 +1,63 @@
+"""One run of `bw.optimize` as rows: value above the minimum and gap, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blockwolfe import optimize
+from experiments.core.solving import thinned
+
+__all__ = ["minimum", "steps", "tail_rate"]
+
+
+def minimum(objective: Any, domain: Any) -> float:
+    """The smallest value, between a certificate's bounds: their middle."""
+    found = optimize.minimize(
+        objective, domain, "fcfw", tol=1e-13, max_passes=20_000, time_limit=60.0, random_state=0
+    )
+    return float(found.certificate.primal - 0.5 * max(found.certificate.gap, 0.0))
+
+
+def steps(
+    objective: Any,
+    domain: Any,
+    method: Any,
+    seed: int,
+    n_passes: int,
+    lowest: float,
+    most_rows: int = 30,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Visits, value above the minimum and gap (as the method knows it) along a run."""
+    rows: list[dict[str, Any]] = []
+
+    def keep(event: Any) -> None:
+        value = objective.value(event.x) - lowest
+        rows.append({
+            "steps": event.row.visits, "above": value, "gap": event.row.gap_estimate,
+        })  # fmt: skip
+
+    optimize.minimize(
+        objective, domain, method, tol=1e-13, max_passes=n_passes, random_state=seed,
+        callbacks=keep, **options,
+    )  # fmt: skip
+    chosen = thinned(np.arange(len(rows)), most_rows)
+    return [rows[k] for k in chosen]
+
+
+def tail_rate(x: np.ndarray, above: np.ndarray, least: float = 1e-11) -> float:
+    """Slope of log(above) over x in the later half of what lies above `least`.
+
+    >>> x = np.arange(1.0, 50.0)
+    >>> round(tail_rate(x, 0.5**x * 8), 3), round(tail_rate(np.log(x), 1 / x), 3)
+    (-0.693, -1.0)
+    """
+    known = above > least
+    x, above = x[known], above[known]
+    if len(x) < 4:
+        return float("nan")
+    late = x >= 0.5 * (x[0] + x[-1])
+    late[-4:] = True
+    return float(np.polyfit(x[late], np.log(above[late]), 1)[0])

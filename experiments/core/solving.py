@@ -1,0 +1,129 @@
+"""One run of a method of the SVM as rows of a table, and the run that finds the optimum."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+import blockwolfe as bw
+from blockwolfe.methods.registry import as_method
+from experiments.core.plan import Run
+from experiments.core.sets import load
+
+__all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "thinned"]
+
+SPACING = 1.4  # from one look to the next
+TIGHT = 1e-9  # the gap, in units of the objective at w = 0, at which an optimum is known
+
+
+def looking_every(method: Any, n_passes: int) -> Any:
+    """The method with a certificate every so many passes, where that can be chosen."""
+    chosen: Any = as_method(method)
+    has_choice = "certify_every" in {field.name for field in fields(chosen)}
+    return replace(chosen, certify_every=n_passes) if has_choice else chosen
+
+
+def rows_of(
+    data: str,
+    lam: float,
+    method: Any,
+    seed: int,
+    budget: dict[str, Any],
+    columns: Sequence[str],
+    most_rows: int = 25,
+    test_every: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Rows of one run at which the primal is known: effort, then the columns that are wanted.
+
+    `passes` are the calls for steps over n, `all_passes` those with the calls of certificates;
+    `cpu` is CPU seconds. Every `test_every`-th held-out example is looked at.
+    """
+    problem, test = load(data)
+    held_out = (
+        None if not test_every or test is None else tuple(part[::test_every] for part in test)
+    )
+    options = {"seeds": (seed,), "targets": (), "tol": TIGHT, "held_out": held_out}
+    (run,) = bw.compare(problem, lam, {"it": method}, budget=budget, **options).runs
+    trace = run.trace
+    effort = {
+        "passes": trace["oracle_calls"] / len(problem),
+        "all_passes": run.effective_passes,
+        "cpu": run.cpu_seconds,
+    }
+    known = np.flatnonzero(~np.isnan(trace["primal"]))
+    for k in thinned(known, most_rows):
+        yield {
+            name: float((effort[name] if name in effort else trace[name])[k]) for name in columns
+        }
+
+
+def offline_rows(
+    data: str, lam: float, method: Any, seed: int, budget: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Rows of one run whose gaps are computed besides, so that looking changes nothing.
+
+    `all_passes` are calls over n with those of the method's own full passes, `cpu` is CPU seconds
+    without the looks; `estimate` is the sum of the gap estimates, `factor` what gap sampling
+    promises at a full pass of the method.
+    """
+    problem = load(data).problem
+    bw.solve(problem, lam, method, tol=0.0, max_passes=1, random_state=0)  # (compiles)
+    looks = _Looks(problem)
+    options = {"tol": TIGHT, "random_state": seed, "point": "last", **budget}
+    bw.solve(problem, lam, method, callbacks=looks, **options)
+    return looks.rows
+
+
+class _Looks:
+    """A callback that computes the true gap now and then, dense at first, and keeps it."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.rows: list[dict[str, Any]] = []
+        self._next, self._zero = 1.0, time.process_time()
+
+    def __call__(self, event: Any) -> None:
+        now, row = time.process_time(), event.row
+        if row.passes >= self._next or row.sampling_factor == row.sampling_factor:
+            self._next = max(self._next * SPACING, row.passes + 1.0) if row.passes else 1.0
+            calls = row.oracle_calls + row.certificate_calls
+            gap = self.problem.primal(event.w, event.lam) - row.dual
+            self.rows.append({
+                "all_passes": calls / len(self.problem),
+                "cpu": now - self._zero,
+                "gap": gap,
+                "estimate": row.gap_estimate,
+                "factor": row.sampling_factor,
+                "hits": row.hit_rate,
+            })  # fmt: skip
+        self._zero += time.process_time() - now
+
+
+def thinned(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many, dense at first; the last is always there.
+
+    >>> thinned(np.arange(100), 6)
+    array([ 0,  2,  5, 15, 39, 99])
+    """
+    if len(rows) <= most:
+        return rows
+    at = np.unique(np.geomspace(1, len(rows), most).round().astype(int)) - 1
+    return rows[at]
+
+
+def optimum(data: str, lam: float, seconds: float) -> Run:
+    """The run whose certificate bounds the optimal value; figures share it."""
+    key = {"data": data, "lam": lam, "method": "optimum", "seed": 0}
+    return Run(key, lambda: _certified(data, lam, seconds), folder="optima")
+
+
+def _certified(data: str, lam: float, seconds: float) -> list[dict[str, Any]]:
+    problem = load(data).problem
+    bw.solve(problem, lam, tol=0.0, max_passes=1, random_state=0)  # (compiles)
+    found = bw.solve(problem, lam, tol=TIGHT, time_limit=seconds, random_state=0)
+    best = found.certificate
+    return [{"primal": best.primal, "dual": best.dual, "gap": best.gap, "cpu": found.seconds}]
