@@ -197,6 +197,12 @@ def line(found: dict[str, Any]) -> list[Any]:
     return [found["data"], lam, f"{gap:.2g}", found["method"], found["version"], *numbers]
 
 
+def shown(row: list[Any]) -> list[Any]:
+    """The same, as soon as it is there."""
+    print(*row, sep="\t", file=sys.stderr, flush=True)
+    return row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--before", type=Path, help="the src folder of another checkout")
@@ -218,7 +224,7 @@ def main() -> None:
     pairs += [(case, "after", versions["after"]) for case in beside(made) if given.others]
     pairs = [pair for pair in pairs if pair[0]["data"].startswith(wanted)]
     with ThreadPoolExecutor(given.jobs) as pool:
-        rows = list(pool.map(lambda pair: line(run(*pair)), pairs))
+        rows = list(pool.map(lambda pair: shown(line(run(*pair))), pairs))
     publish(None, machine(), table(HEADER, rows))
 
 
