@@ -138,7 +138,8 @@ def test_grids(warm_start):
     found = bw.solve_grid(problem, lams, warm_start, method, 0.01, random_state=0)
     for result in found:
         assert result.is_certified
-        assert bw.certify(problem, result.state, result.lam).gap <= result.certificate.gap + 1e-9
+        again = bw.certify(problem, result.state, result.lam, w=result.w)
+        assert again.gap == pytest.approx(result.certificate.gap, abs=1e-9)
 
 
 @pytest.mark.parametrize("options", [{"lams": [0.1, 1.0]}, {"eps": 0.1, "n_lams": 3}, {}])

@@ -169,7 +169,7 @@ def test_what_needs_the_whole_problem_is_refused():
     problem = problem_of("multiclass-dense")
     shards = bw.ShardedProblem(problem.task, dealt_shards(problem, 2), "serial")
     with pytest.raises(bw.InputError, match="by bw.solve"):
-        bw.solve_path(shards, eps=0.1)
+        bw.compare(shards, LAM, ["bcfw"], budget={"max_passes": 2})
     with pytest.raises(bw.OptionError, match="n_shards=3"):
         bw.solve(shards, LAM, bw.Sharded(3))
     with pytest.raises(bw.OptionError, match="engine='threads'"):
@@ -300,7 +300,11 @@ def test_kept_workers_are_for_one_run_at_a_time():
 
 def test_kept_workers_end_with_the_problem(monkeypatch):
     ended = []
-    monkeypatch.setattr(Serial, "end", ended.append)
+
+    def end(self):
+        ended.append(self)
+
+    monkeypatch.setattr(Serial, "end", end)
     problem = bw.ShardedProblem(Sign(), [([1, 2], [1, -1]), ([4, 3], [1, -1])], "serial", keep=True)
     bw.solve(problem, LAM, tol=0.1)
     assert not ended

@@ -200,7 +200,7 @@ def test_the_strength_is_the_root_of_what_steps_ask_for():
     while not engine._centre.is_at_work:
         lengths = engine.ledger.notes.longest / FREE.weight
         engine.advance(10, always)
-    expected = np.sqrt(lengths.mean() / LAM)
+    expected = np.sqrt(lengths.mean() / FREE.unit / LAM)
     assert expected > 3.0
     assert engine._centre.strength == pytest.approx(expected)
 

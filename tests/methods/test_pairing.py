@@ -40,9 +40,12 @@ def test_a_pair_is_never_looser_than_the_point_alone(name, method):
     np.testing.assert_array_equal(best.state.v, last.state.v)
     again = bw.certify(problem, best.state, LAM, w=best.w)
     assert again.gap == pytest.approx(best.certificate.gap, abs=1e-12)
-    own = bw.certify(problem, best.state, LAM)
+    own = bw.certify(problem, replace(best.state, pull=None), LAM)
     assert own.block_gaps.sum() == pytest.approx(own.gap, abs=1e-12)
-    np.testing.assert_allclose(best.certificate.block_gaps, own.block_gaps, atol=1e-12)
+    if best.state.pull is None:
+        np.testing.assert_allclose(best.certificate.block_gaps, own.block_gaps, atol=1e-12)
+    else:  # (of an accelerated run the state has the w that was best)
+        assert bw.certify(problem, best.state, LAM).gap == pytest.approx(again.gap, abs=1e-12)
 
 
 def test_some_pair_is_tighter():

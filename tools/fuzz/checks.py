@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import blockwolfe as bw
+from blockwolfe.problem.state import weights_at, weights_of
 from tools.fuzz.common import note, require
 from tools.fuzz.drawing.listed import Block, Drawn, Real
 from tools.fuzz.judge import Judge
@@ -28,6 +30,7 @@ class Checks:
 
     def __init__(self, problem: Any, judge: Judge, drawn: Drawn) -> None:
         self.problem, self.judge, self.drawn = problem, judge, drawn
+        self._is_pulled = False  # whether the state has weights other than v / lam
 
     def seen(self, w: np.ndarray) -> np.ndarray:
         """Weights of the package, or v, as the judge has them."""
@@ -39,6 +42,7 @@ class Checks:
         """Everything that a result claims."""
         certificate, status = result.certificate, result.status.name
         note(status=status)
+        self._is_pulled = result.state is not None and result.state.pull is not None
         self._certificate(certificate, result.w, lam)
         require(certificate.unit == self.problem.unit, f"the unit is {certificate.unit!r}")
         reached = max(certificate.gap, certificate.resolution)
@@ -101,7 +105,7 @@ class Checks:
         )
         summed = float(np.sum(certificate.block_gaps))  # (of the dual point's own weights)
         require(
-            summed >= certificate.primal - certificate.dual - slip,
+            self._is_pulled or summed >= certificate.primal - certificate.dual - slip,
             f"block gaps sum to {summed!r}, primal - dual is "
             f"{certificate.primal - certificate.dual!r}, resolution {certificate.resolution:.3g}",
         )
@@ -122,6 +126,9 @@ class Checks:
 
     def _state(self, state: Any, certificate: Any, w: np.ndarray, lam: float) -> None:
         slip = self.slip(certificate, w)
+        if self._is_pulled:
+            self._pulled(state, certificate, w, lam)
+            state, w = replace(state, pull=None), weights_of(self.problem.blocks, state.v, lam)
         v, w = np.asarray(self.seen(state.v), dtype=Real), self.seen(w)
         at = np.clip(v / Real(lam), self.judge.lower, self.judge.upper).astype(w.dtype)
         off = float(np.abs(at - w).max())
@@ -139,6 +146,16 @@ class Checks:
                 f"dual {certificate.dual!r} is not D of the state, {dual!r}, resolution "
                 f"{certificate.resolution:.3g}",
             )
+
+    def _pulled(self, state: Any, certificate: Any, w: np.ndarray, lam: float) -> None:
+        """What an accelerated run leaves: w is the state's, and at v / lam block gaps add up."""
+        size = self.size_of_weights(state.v / lam)
+        off = float(np.abs(weights_at(self.problem.blocks, state, lam) - w).max())
+        require(off <= 1e-12 * max(1e-300, size), f"w is not that of the state: {off:g}")
+        own = bw.certify(self.problem, replace(state, pull=None), lam)
+        summed = float(np.sum(own.block_gaps))
+        is_sum = abs(summed - (own.primal - own.dual)) <= self._slip(own)
+        require(is_sum or not certificate.valid, f"block gaps of {own!r} sum to {summed!r}")
 
     def _trace(self, result: Any, certificate: Any) -> None:
         trace = result.trace
@@ -197,7 +214,7 @@ class Checks:
         require(again.valid or not said.valid, "certify: not valid, but the run's certificate is")
 
     def _again(self, result: Any, lam: float) -> Any:
-        own = bw.certify(self.problem, result.state, lam)
+        own = bw.certify(self.problem, replace(result.state, pull=None), lam)
         if np.isfinite(own.primal):
             summed, slip = float(np.sum(own.block_gaps)), self._slip(own)
             off = abs(summed - (own.primal - own.dual))

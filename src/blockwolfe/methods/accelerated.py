@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from blockwolfe.methods.catalyst import Catalyst, Centre
 from blockwolfe.methods.dual_engine import DualEngine, inside
 from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import State
+from blockwolfe.problem.unit import objective_at_start
 
 __all__ = ["AcceleratedEngine"]
 
@@ -24,11 +26,19 @@ class AcceleratedEngine(DualEngine):
 
     def __init__(self, setup: Setup, has_average: bool, keeps_corners: bool) -> None:
         super().__init__(setup, has_average, keeps_corners)
-        self._centre = Centre(setup.lam)
+        self._centre, self._problem = Centre(setup.lam), setup.problem
 
     def _move_centre(self, catalyst: Catalyst | None) -> None:
         if catalyst is not None:
-            self._centre.before_pass(catalyst, self.point, self.ledger, self._sqnorms())
+            curvature = self._sqnorms() / self._unit
+            self._centre.before_pass(catalyst, self.point, self.ledger, curvature)
+
+    @cached_property
+    def _unit(self) -> float:
+        """What losses count in: with k times the losses, lambda / k has the same run."""
+        if self._problem is not None:
+            return float(self._problem.unit)
+        return objective_at_start(self.blocks)
 
     def _sqnorms(self) -> np.ndarray:
         """|d_i|^2 of a long step in each block."""

@@ -57,8 +57,9 @@ class Catalyst:
     ----------
     every : passes from one move of the centre to the next.
     strength : lambda of the visits, as a multiple of the problem's. None takes it from the lengths
-        of steps, the root of mean |d_i|^2 / (weight_i lam), and begins where a pass undoes most of
-        its own steps; not where the strength would be below 3, or weights are very many.
+        of steps, the root of mean |d_i|^2 / (weight_i lam) in units of the losses, and begins where
+        a pass undoes most of its own steps; not where it would be below 3, or weights are very
+        many.
 
     >>> Catalyst(every=3).every
     3
@@ -110,14 +111,17 @@ class Centre:
     # -- before a pass -----------------------------------------------------------------------------
 
     def before_pass(
-        self, settings: Catalyst, point: DualPoint, ledger: Ledger, sqnorms: np.ndarray
+        self, settings: Catalyst, point: DualPoint, ledger: Ledger, curvature: np.ndarray
     ) -> None:
-        """Begin, or move, where it is time; a pass is counted when it begins."""
+        """Begin, or move, where it is time; a pass is counted when it begins.
+
+        `curvature` is |d_i|^2 of a long step in each block, over the unit of the losses.
+        """
         if self.may_begin(ledger):
             if settings.strength is not None:
                 self._begin(point, float(settings.strength))
             else:
-                self._consider(point, _strength(point, sqnorms))
+                self._consider(point, _strength(point, curvature))
         elif not self.is_at_work:
             return
         elif self._n_passes >= settings.every:
@@ -281,9 +285,9 @@ class Centre:
         self._mark = (read.number("mark_gap", or_nan=True), read.integer("mark_passes"))
 
 
-def _strength(point: DualPoint, sqnorms: np.ndarray) -> float:
+def _strength(point: DualPoint, curvature: np.ndarray) -> float:
     """The root of how many times lambda a mean step asks for."""
     weight = point.blocks.weight
     counts = weight > 0.0
     with np.errstate(over="ignore"):
-        return float(np.sqrt(np.mean(sqnorms[counts] / weight[counts]) / point.lam))
+        return float(np.sqrt(np.mean(curvature[counts] / weight[counts]) / point.lam))

@@ -92,7 +92,10 @@ class ActiveSet:
 
     def rescale(self) -> None:
         """Make the weights add up to one, from which rounding errors of many steps take them."""
-        self.weights /= self.weights.sum()
+        total = float(self.weights.sum())
+        # (closer than that they stay: twice in a row gives the same weights)
+        if abs(total - 1.0) > len(self.weights) * np.finfo(float).eps:
+            self.weights /= total
 
     def mean(self) -> np.ndarray:
         """The point, from nothing but atoms and weights, as shares of their sum."""

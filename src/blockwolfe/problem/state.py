@@ -18,7 +18,7 @@ Under bounds (docs/mathematics.md)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ __all__ = [
     "State",
     "Store",
     "are_within_bounds",
+    "beside",
     "check_state",
     "dual_at",
     "dual_value",
@@ -223,6 +224,15 @@ def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:
 def pulled(blocks: Blocks, v: np.ndarray, pull: Pull) -> np.ndarray:
     """The weights beside this v."""
     return within_bounds(blocks, v / (pull.strength * pull.lam) + pull.rest)
+
+
+def beside(state: State, w: np.ndarray) -> State:
+    """The same dual point with these weights in the place of others that a pull gave it."""
+    pull = state.pull
+    if pull is None:
+        return state
+    rest = w - state.v / (pull.strength * pull.lam)
+    return replace(state, pull=pull._replace(rest=rest))
 
 
 def weights_at(blocks: Blocks, state: State, lam: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.state import State, weights_at
+from blockwolfe.problem.state import State, beside, weights_at
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
@@ -125,16 +125,16 @@ class Solve(ToTolerance[Result]):
     ) -> tuple[Certificate, State | None, np.ndarray]:
         """What belongs together: certificate, state, and weights. Without time, of earlier."""
         if self._kept is not None and self._watch is not None and self._watch.best_w is not None:
-            return self._kept, last, self._watch.best_w
+            return self._kept, _pulled_to(last, self._watch.best_w), self._watch.best_w
         if driver.is_late and driver.kept is not None:
-            return driver.kept.certificate, driver.kept.state, driver.kept.w
+            kept = driver.kept
+            return kept.certificate, _pulled_to(kept.state, kept.w), kept.w
         engine = driver.engine
         certificate = driver.current or Certificate.unknown(engine.n_blocks, engine.lam)
         state = engine.state() if driver.method.is_averaged else last
-        if state is None:  # of a method without a dual point
-            return certificate, state, driver.reported_w.copy()
-        if driver.current is not None:  # (not always those of the dual point)
-            return certificate, state, driver.reported_w.copy()
+        if state is None or driver.current is not None:  # (no dual point, or weights beside it)
+            w = driver.reported_w.copy()
+            return certificate, _pulled_to(state, w), w
         return certificate, state, weights_at(self._blocks, state, engine.lam)
 
     def _remedy(self, driver: Driver[Result], certificate: Certificate, status: Status) -> str:
@@ -151,3 +151,7 @@ class Solve(ToTolerance[Result]):
                 "use a tighter or an exact decoder, or raise tol."
             )
         return super()._remedy(driver, certificate, status)
+
+
+def _pulled_to(state: State | None, w: np.ndarray) -> State | None:
+    return None if state is None else beside(state, w)

@@ -96,6 +96,8 @@ def draw_method(rng: np.random.Generator, must_walk: bool = False) -> Any:
         words = [word for word in words if word not in ("averaging", "lean")]
     if "averaging" in words:  # (of which rounds and acceleration are no part)
         words = [word for word in words if word not in ("conjugate", "catalyst")]
+    if "predefined" in words:
+        words = [word for word in words if word != "catalyst"]
     return _with_options(rng, as_method("+".join([name, *words])))
 
 

@@ -366,8 +366,8 @@ MUTANTS = [
     ),
     Mutant(
         WALKING,
-        "lam = max(0.0, length + theta) / tol",
-        "lam = max(0.0, length - theta) / tol",
+        "return max(0.0, length + theta) / tol, wt",
+        "return max(0.0, length - theta) / tol, wt",
         "the path begins at another lambda, above which gaps exceed eps",
         "tests/path/test_walk.py::test_the_first_breakpoint_is_the_closed_form",
     ),
