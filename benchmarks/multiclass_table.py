@@ -14,6 +14,7 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,12 @@ from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
 import blockwolfe as bw
+from blockwolfe.methods.auto import WHOLE
 
 METHODS: dict[str, Any] = {
+    "auto": "auto",
+    "certified every 2 passes": replace(WHOLE, certify_every=2),
     "whole_blocks": "whole_blocks",
-    "certified every 2 passes": bw.WholeBlocks(certify_every=2),
     "bcfw+gap+pairwise": "bcfw+gap+pairwise",
 }
 TOLERANCES = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]

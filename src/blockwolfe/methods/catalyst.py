@@ -38,7 +38,7 @@ __all__ = ["Catalyst", "Centre", "check_catalyst"]
 # Acceleration costs more than it saves (docs/decisions.md) at strengths below the first; where more
 # of the length of a pass's steps is left at its end than the second; where there are more weights
 # for each block than the third.
-LEAST, MOST_LEFT, MOST_WEIGHTS = 3.0, 0.5, 1000
+LEAST, MOST_LEFT, MOST_WEIGHTS = 2.0, 0.5, 1000
 # What a strength that is too large is divided by.
 WEAKER = 1.5
 # The least gap estimate so far is to fall by a tenth in so many passes, or the strength is too
@@ -58,7 +58,7 @@ class Catalyst:
     every : passes from one move of the centre to the next.
     strength : lambda of the visits, as a multiple of the problem's. None takes it from the lengths
         of steps, the root of mean |d_i|^2 / (weight_i lam) in units of the losses, and begins where
-        a pass undoes most of its own steps; not where it would be below 3, or weights are very
+        a pass undoes most of its own steps; not where it would be below 2, or weights are very
         many.
 
     >>> Catalyst(every=3).every
