@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, settings
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test asserts a time, not of drawing examples either: the machine may be busy.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 ROOT = Path(__file__).parents[1]
