@@ -9,7 +9,7 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.distributed.ray_actors import _refusal
-from sharding import LAM, numbers, problem_of
+from sharding import LAM, problem_of
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
 
@@ -41,23 +41,34 @@ def address(tmp_path_factory):
         process.stdin.close()
 
 
-def test_runs_use_it_and_leave_it(address):
-    problem = problem_of("multiclass-python")
-    serial = bw.solve(problem, LAM, bw.Sharded(2, "serial"), tol=0.05, random_state=3)
-    for _ in range(2):  # (the first has not ended it)
-        method = bw.Sharded(2, "ray", address=address)
-        found = bw.solve(problem, LAM, method, tol=0.05, random_state=3)
-        assert numbers(found) == numbers(serial)
-        assert not ray.is_initialized()
-
-
-def test_shards_of_a_problem_are_kept_there(address):
-    problem = problem_of("multiclass-python")
-    shards = [(problem.X[k::2], problem.Y[k::2]) for k in range(2)]
-    with bw.ShardedProblem(problem.task, shards, "ray", address=address, keep=True) as sharded:
-        first, second = (bw.solve(sharded, LAM, tol=0.05, random_state=3).w for _ in range(2))
-    assert first.tobytes() == second.tobytes()
+RUNS = """
+method = bw.Sharded(2, "ray", address=sys.argv[1])
+problem = problem_of("multiclass-python")
+serial = bw.solve(problem, LAM, bw.Sharded(2, "serial"), tol=0.05, random_state=3)
+for _ in range(2):  # (the first has not ended it)
+    found = bw.solve(problem, LAM, method, tol=0.05, random_state=3)
+    assert numbers(found) == numbers(serial)
     assert not ray.is_initialized()
+"""
+
+KEPT = """
+problem, address = problem_of("multiclass-python"), sys.argv[1]
+shards = [(problem.X[k::2], problem.Y[k::2]) for k in range(2)]
+with bw.ShardedProblem(problem.task, shards, "ray", address=address, keep=True) as sharded:
+    first, second = (bw.solve(sharded, LAM, tol=0.05, random_state=3).w for _ in range(2))
+assert first.tobytes() == second.tobytes()
+assert not ray.is_initialized()
+"""
+
+
+@pytest.mark.parametrize("code", [RUNS, KEPT], ids=["runs", "kept"])
+def test_it_is_used_and_left(address, code):
+    """In a process that had no other cluster before, after which Ray loses workers of this one."""
+    head = "import sys\nsys.path.insert(0, sys.argv[2])\nimport ray\nimport blockwolfe as bw\n"
+    head += "from sharding import LAM, numbers, problem_of\n"
+    command = [sys.executable, "-c", head + code, address, str(Path(__file__).parents[1])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_more_shards_than_its_cores(address):

@@ -5,7 +5,8 @@ few weights, each step changes the gaps of all, and stale estimates would keep t
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
 cache unless the task's oracle is as cheap as looking at stored corners. Where lambda is small
-visits are accelerated (`bcfw.catalyst`); not in shards. With the cache, where visits are not
+visits are accelerated (`methods.catalyst`); not in shards, nor with an oracle that is not exact.
+With the cache, where visits are not
 accelerated, or no more, and once passes have become slow, come rounds of conjugate gradients over
 all stored corners. Neither comes with an average, nor with a kernel. Where the oracle is slow, and
 rounds are possible, all of this gives way to `bcfw.sparing`.
@@ -136,8 +137,8 @@ class AutoEngine(BlockEngine):
         self._is_expensive = _is_expensive(blocks)
         self._is_long = _is_long(blocks)
         self._has_rounds = not method.averaging and blocks.kernel is None
-        self._is_alone = is_alone
-        if self._has_rounds and is_alone:
+        self._is_accelerated = self._has_rounds and is_alone and blocks.is_exact
+        if self._is_accelerated:
             self._take_up(setup.state)
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
@@ -165,7 +166,7 @@ class AutoEngine(BlockEngine):
             cache=CACHE if has_cache else None,
             batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
             conjugate=ROUNDS if self._has_rounds and has_cache and is_late else None,
-            catalyst=CATALYST if self._has_rounds and self._is_alone and is_late else None,
+            catalyst=CATALYST if self._is_accelerated and is_late else None,
         )
         kind = "expensive" if self._is_expensive else "as cheap as stored corners"
         self.note = f"{self.method.words}; the oracle is {kind}"
