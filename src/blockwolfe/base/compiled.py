@@ -26,7 +26,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -35,6 +35,7 @@ import numba
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import register_jitable
 
+from blockwolfe.base import beside
 from blockwolfe.base.nested import nest, nested_options
 from blockwolfe.base.piece_type import PieceType
 from blockwolfe.base.quick_compiler import quick_options
@@ -84,8 +85,20 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         dispatcher = _valid_for_package(numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no cache folder is writable: compile in memory
         dispatcher = numba.njit(**options)(function)
-    dispatcher.compile = _uncollected()(dispatcher.compile)
+    dispatcher.compile = _here_or_beside(dispatcher)
     return dispatcher
+
+
+def _here_or_beside(dispatcher: Any) -> Callable[[Any], Any]:
+    """Numba's way to compile, after what was begun beside this process has ended."""
+    compile_here = dispatcher.compile
+
+    @_uncollected()
+    def compile_it(signature: Any) -> Any:
+        beside.finish(dispatcher)
+        return compile_here(signature)
+
+    return compile_it
 
 
 def _renamed(function: Any) -> Any:
@@ -146,6 +159,7 @@ def _without_errors(load_index: Callable[[], dict[Any, str]]) -> Callable[[], di
 
 
 _PACKAGE = Path(__file__).parents[1]
+_PACKAGE_NAME = __name__.partition(".")[0]
 # What marks a file that compiled code comes from: functions, constants, the fields of its tuples.
 _MARKS = (b"compiled", b"numba", b"NamedTuple")
 
@@ -186,21 +200,75 @@ class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
     Called from Python it is the plain function, so the same loop source runs
-    interpreted as well.
+    interpreted as well. Functions of this package may be compiled beside this process, until
+    their address is asked for (`settle`).
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
-        self.function = function
-        own = function.bare() if hasattr(function, "bare") else function  # (a user's is as it is)
-        own.compile(signature)
-        self._made = made = own.get_compile_result(signature)
-        # (read where compiled code is handed the piece, see `piece_type`)
-        self.address: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-        self._numba_type_ = PieceType(made.signature)
+        self.function, self._signature = function, signature
+        is_own = hasattr(function, "bare")
+        self._own = function.bare() if is_own else function  # (a user's is as it is)
+        if is_own and signature.return_type is not None and _begin(function, signature, True):
+            self._numba_type_ = PieceType(signature)
+        else:
+            self._numba_type_ = PieceType(self._made.signature)
+
+    @cached_property
+    def _made(self) -> Any:
+        with announced_compilation(self._own.__name__.strip("_")):
+            self._own.compile(self._signature)
+        return self._own.get_compile_result(self._signature)
+
+    @cached_property
+    def address(self) -> int:
+        """Where the compiled function is; read where compiled code is handed the piece."""
+        made = self._made
+        found: int = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        return found
 
     def __call__(self, *args: Any) -> Any:
         """Run the function from Python."""
         return self.function(*args)
+
+
+def _begin(function: Any, signature: Any, is_bare: bool) -> bool:
+    """Have a function of this package compiled beside, where others find it by its name."""
+    source = function.py_func
+    name, module = source.__name__, sys.modules.get(source.__module__)
+    is_ours = source.__module__.startswith(_PACKAGE_NAME)
+    if not is_ours or getattr(module, name, None) is not function:
+        return False
+    own = function.bare() if is_bare else function
+    return beside.begin(own, (source.__module__, name, is_bare), signature)
+
+
+def ahead(function: Any, kind: Any, *args: Any) -> None:
+    """Say that such a `call` will come: the function may be compiled beside until then."""
+    if kind is not None and (function, kind) not in _entry_points:
+        _begin(function, _types(args), False)
+
+
+@contextmanager
+def rehearsal() -> Iterator[None]:
+    """In this block a `call` of what is not compiled yet only says that it will come, and gives 0."""
+    _spent.rehearses = True
+    try:
+        yield
+    finally:
+        _spent.rehearses = False
+
+
+def _types(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(numba.typeof(argument) for argument in args)
+
+
+def _settle(value: Any) -> None:
+    """Wait for the addresses of pieces in a record, where Ctrl-C and errors can be heard."""
+    if isinstance(value, tuple):
+        for member in value:
+            _settle(member)
+    elif hasattr(value, "_numba_type_"):
+        _ = value.address
 
 
 _spent = threading.local()  # seconds of this thread that went into compiling
@@ -274,8 +342,12 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
         return function.py_func(*args)
     entry = _entry_points.get((function, kind))
     if entry is None:
+        if getattr(_spent, "rehearses", False):
+            ahead(function, kind, *args)
+            return 0
         with announced_compilation(function.__name__.strip("_").replace("_", " ")):
-            entry = function.compile(tuple(numba.typeof(argument) for argument in args))
+            entry = function.compile(_types(args))
+        _settle(args)
         _entry_points[function, kind] = entry
     with uninterrupted():  # (Numba's unpacking of arguments does not survive Ctrl-C)
         return entry(*args)

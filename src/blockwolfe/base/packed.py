@@ -33,7 +33,7 @@ from numba.extending import (
     unbox,
 )
 
-from blockwolfe.base.compiled import call, jit
+from blockwolfe.base.compiled import ahead, call, jit
 from blockwolfe.base.piece_type import address_of
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
@@ -62,9 +62,16 @@ class Packed:
 
     def __init__(self, value: Any, kind: Any) -> None:
         self.value, self.kind = value, kind
-        self._memory = _written(value, kind) if kind is not None else np.zeros(0)
-        # (read by `_unbox` at every call)
-        self.address = int(self._memory.ctypes.data) if kind is not None else 0
+        if kind is None or kind in _words:
+            _ = self.address
+        else:  # the first of its kind waits for the code that packs it
+            ahead(_pack_record, kind, value, np.zeros(0))
+
+    @cached_property
+    def address(self) -> int:
+        """Where the record is, or 0; `_unbox` reads it at every call."""
+        self._memory = memory = _written(self.value, self.kind)
+        return int(memory.ctypes.data) if self.kind is not None else 0
 
     @cached_property
     def _numba_type_(self) -> PackedType:
@@ -81,6 +88,8 @@ _words: dict[Any, int] = {}  # how long records are, by their kinds
 
 def _written(value: Any, kind: Any) -> np.ndarray:
     """Memory that holds a record."""
+    if kind is None:
+        return np.zeros(0)
     memory = np.zeros(_words.get(kind, 0))
     n_words = int(call(_pack_record, kind, value, memory))
     if n_words > len(memory):  # the first of its kind

@@ -70,7 +70,8 @@ def _call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @unbox(PieceType)
 def _unbox(_: PieceType, piece: Any, c: Any) -> Any:
-    return NativeValue(address_of(piece, "address", c))
+    address = address_of(piece, "address", c)
+    return NativeValue(address, is_error=cgutils.is_null(c.builder, address))
 
 
 def address_of(value: Any, name: str, c: Any) -> Any:

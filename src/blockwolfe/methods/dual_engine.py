@@ -47,6 +47,9 @@ class DualEngine(WalkingEngine):
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
         self._tidy()
+        self._prepare_passes()
+
+    def _prepare_passes(self) -> None:
         prepare(self.blocks, self.point.store(), *self.own)
 
     # -- certificates --------------------------------------------------------------------------

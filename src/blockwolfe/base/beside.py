@@ -1,0 +1,229 @@
+"""Functions compiled by processes beside this one, which goes on with something else meanwhile.
+
+Numba compiles one function at a time, in one thread. A first run compiles some twenty outermost
+functions, and knows the types of many of them long before it runs them. `begin` hands such a one to
+another process, which leaves what it has made in Numba's cache on disk; `finish` waits until it is
+there, or takes it back where nobody has begun, and compiles others meanwhile. Whatever fails there
+(a type that cannot be sent, a process that is killed) is compiled here after all, so nothing
+depends on it.
+
+Where there is one core, no cache on disk, or a process that is another's worker, nothing is handed
+out; nor with BLOCKWOLFE_COMPILERS=0, which otherwise says how many processes there may be.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from multiprocessing import parent_process
+from typing import Any, BinaryIO
+
+import joblib
+from numba.core.sigutils import normalize_signature
+
+__all__ = ["begin", "finish", "work"]
+
+VARIABLE = "BLOCKWOLFE_COMPILERS"
+MOST = 3  # more would wait for the longest
+IDLE_SECONDS = 10.0  # after which a process without work ends
+Name = tuple[str, str, bool]  # module, function, whether its bare form is meant
+
+
+class _Order:
+    """A function to be compiled, for one signature or several."""
+
+    def __init__(self, dispatcher: Any, name: Name) -> None:
+        self.dispatcher, self.name = dispatcher, name
+        self.signatures: dict[Any, bytes] = {}  # each as it is sent
+        self.is_done = threading.Event()
+
+    def compile_here(self) -> None:
+        """In this process, after all."""
+        for signature in self.signatures:
+            self.dispatcher.compile(signature)
+
+
+class _Office:
+    """Orders that wait, orders at work, and a thread for each process that works on them."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.waiting: dict[int, _Order] = {}  # by the function, in the order in which they came
+        self.begun: dict[int, _Order] = {}
+        self.n_processes = 0
+        self.n_idle = 0
+
+    def put(self, dispatcher: Any, name: Name, signature: Any, most: int) -> bool:
+        """Add to the orders, unless the function is at work already."""
+        message, key = pickle.dumps((name, signature)), id(dispatcher)
+        with self.changed:
+            if key in self.begun:
+                return False
+            order = self.waiting.setdefault(key, _Order(dispatcher, name))
+            order.signatures[signature] = message
+            if self.n_idle < len(self.waiting) and self.n_processes < most:
+                self.n_processes += 1
+                threading.Thread(target=self.serve, daemon=True).start()
+            self.changed.notify()
+        return True
+
+    def take_back(self, key: int) -> _Order | None:
+        """The order, where nobody has begun with it."""
+        with self.changed:
+            return self.waiting.pop(key, None)
+
+    def take_any(self) -> _Order | None:
+        """The last that came, which the others would come to last."""
+        with self.changed:
+            return self.waiting.popitem()[1] if self.waiting else None
+
+    def next(self) -> tuple[int, _Order] | None:
+        """The first that waits, now at work; None where none came for a while."""
+        with self.changed:
+            self.n_idle += 1
+            self.changed.wait_for(lambda: self.waiting, IDLE_SECONDS)
+            self.n_idle -= 1
+            if not self.waiting:
+                self.n_processes -= 1
+                return None
+            key = next(iter(self.waiting))
+            self.begun[key] = order = self.waiting.pop(key)
+            return key, order
+
+    def end(self, key: int) -> None:
+        with self.changed:
+            self.begun.pop(key).is_done.set()
+
+    def serve(self) -> None:
+        """Send orders to a process of its own, one after another."""
+        process = None
+        while (taken := self.next()) is not None:
+            key, order = taken
+            try:
+                process = process or _started()
+                for message in order.signatures.values():
+                    _send(process.stdin, message)
+                    process.stdout.readline()  # type: ignore[union-attr]
+            except OSError:
+                process = None  # (killed: what it had is compiled here)
+            finally:
+                self.end(key)
+        if process is not None:
+            process.communicate()
+
+
+_office = _Office()
+
+
+def _renew() -> None:
+    """In a forked process: threads and processes are the parent's."""
+    global _office
+    _office = _Office()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def n_processes() -> int:
+    """How many there may be beside this one."""
+    if getattr(sys, "frozen", False) or not sys.executable or parent_process() is not None:
+        return 0
+    named = os.environ.get(VARIABLE, "")
+    return int(named) if named.isdecimal() else min(MOST, joblib.cpu_count() - 1)
+
+
+def begin(dispatcher: Any, name: Name, signature: Any) -> bool:
+    """Have it compiled beside; False where that cannot be, or it is on disk already."""
+    most = n_processes()
+    if most < 1 or not _is_wanted(dispatcher, signature):
+        return False
+    try:
+        return _office.put(dispatcher, name, signature, most)
+    except Exception:  # (whatever pickling may raise)
+        return False
+
+
+def finish(dispatcher: Any) -> None:
+    """Wait for what was begun of a function, if anything; other orders are carried out meanwhile.
+
+    (Nobody else compiles the same function meanwhile: Numba's cache takes one writer at a time.)
+    """
+    key, office = id(dispatcher), _office
+    if office.take_back(key) is not None:
+        return
+    order = office.begun.get(key)
+    while order is not None and not order.is_done.is_set():
+        other = office.take_any()
+        if other is None:
+            order.is_done.wait()
+        else:
+            other.compile_here()
+
+
+def _is_wanted(dispatcher: Any, signature: Any) -> bool:
+    """Whether it is neither in memory nor on disk, and can be kept there."""
+    kept = getattr(dispatcher, "_cache", None)
+    arguments, _ = normalize_signature(signature)
+    if tuple(arguments) in dispatcher.overloads or not hasattr(kept, "_index_key"):
+        return False
+    dispatcher.targetctx.refresh()
+    key = kept._index_key(signature, dispatcher.targetctx.codegen())
+    return key not in kept._cache_file._load_index()
+
+
+# -- the other process -------------------------------------------------------------------------
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A process that works; Ctrl-C is not for it, and it ends with this one."""
+    here = [os.path.abspath(folder) for folder in sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here), VARIABLE: "0"}
+    return subprocess.Popen(
+        [sys.executable, "-c", f"from {__name__} import work; work()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def _send(to: BinaryIO | None, message: bytes) -> None:
+    assert to is not None
+    to.write(b"%d\n" % len(message))
+    to.write(message)
+    to.flush()
+
+
+def work() -> None:
+    """Compile what is asked for, until nobody asks any more; at once, where that is found out."""
+    orders, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # (whatever is printed is no answer)
+    arrived, came = [], threading.Semaphore(0)
+
+    def listen() -> None:
+        while line := orders.readline():
+            arrived.append(orders.read(int(line)))
+            came.release()
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        came.acquire()
+        try:
+            _compile(*pickle.loads(arrived.pop(0)))
+        except Exception:
+            pass  # (whoever asked compiles it, and sees why)
+        answers.write(b"\n")
+        answers.flush()
+
+
+def _compile(name: Name, signature: Any) -> None:
+    module, function, is_bare = name
+    __import__(module)
+    found = getattr(sys.modules[module], function)
+    (found.bare() if is_bare else found).compile(signature)
