@@ -74,9 +74,7 @@ def jit(
     inner: dict[str, Any] = {**options, **nested_options()}
     own = options | (rolled_options() if is_rolled else {})
     dispatcher = nest(_kept(function, own), numba.njit(**inner)(function))
-    dispatcher.bare = cache(
-        lambda: _kept(_renamed(function), options | {"no_cpython_wrapper": True})
-    )
+    dispatcher.bare = cache(lambda: _kept(_renamed(function), own | {"no_cpython_wrapper": True}))
     return dispatcher
 
 

@@ -19,7 +19,7 @@ from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
 from blockwolfe.methods.bcfw.conjugate import Rounds
-from blockwolfe.methods.bcfw.loop import visit_blocks
+from blockwolfe.methods.bcfw.loop import PLAIN, Halves, visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
 from blockwolfe.methods.bcfw.rules import (
     FROM_BATCH,
@@ -48,6 +48,20 @@ CHUNK_SECONDS = 0.2
 _NOTHING = np.zeros(0, dtype=np.int64)
 NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0))
 _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
+
+
+_halves_of: dict[Any, Halves] = {}
+
+
+def _halves(kind: Any, *given: Any) -> Halves:
+    """The halves of a visit for blocks of a kind."""
+    if kind is None:
+        return PLAIN
+    found = _halves_of.get(kind)
+    if found is None:
+        with announced_compilation("visits"):
+            _halves_of[kind] = found = Halves.of(*given)
+    return found
 
 
 class BlockEngine(AcceleratedEngine):
@@ -219,7 +233,8 @@ class BlockEngine(AcceleratedEngine):
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         point, kind = self.point, self.blocks.kind
         of_run = self._of_run.of(point.arrays, self.ledger.notes, point.work)
-        args = (self._rule(source), self._packed_blocks(), of_run, batch)
+        given = (self._rule(source), self._packed_blocks(), of_run, batch)
+        args = (_halves(kind, *given), *given)
         kernel = self.blocks.kernel
         if kernel is None or kernel.has_all_rows:
             return int(call(visit_blocks, kind, draws, begin, *args))

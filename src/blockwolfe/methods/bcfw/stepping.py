@@ -6,6 +6,7 @@ from typing import Any
 
 from blockwolfe.base.compiled import inlined, jit
 from blockwolfe.base.look import Look, meet
+from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.dual.directions import (
     append_parts,
     meet_mean,
@@ -17,7 +18,7 @@ from blockwolfe.dual.directions import (
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.stock import Stock
-from blockwolfe.methods.bcfw.rules import Block, Rule
+from blockwolfe.methods.bcfw.rules import Block, Rule, Target
 from blockwolfe.rules.steps import LOCAL, Choices
 from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step, move_weights
 from blockwolfe.structures.label_codes import NOT_LABELS, LabelCodes
@@ -145,12 +146,35 @@ def _ell_change(kind: int, weight: float, ell: float, loss: float, loss_away: fl
     return forward if kind == FORWARD else (pairwise if kind == PAIRWISE else away)
 
 
-@inlined
-def take_step(
-    rule: Any, block: Any, target: Any, choose: Any, features: Any, data: Any, scratch: Any,
-    point: Any, notes: Any, work: Any,
-) -> Any:  # fmt: skip
+@jit
+def _move_point(
+    rule: Rule, i: int, change: Any, size: int, ells: Any, means: Means, stock: Stock, counts: Any,
+    direction: Any,
+) -> None:  # fmt: skip
+    """The dual side of a step: one call, so that no interruption can split it."""
+    kind, row, low, gamma, is_drop, ell_change = change
+    ell, lag_ell = ells
+    visit = counts.visits - 1.0
+    lagging = 0.5 * visit * (visit + 1.0)
+    ell[i] += gamma * ell_change
+    if not rule.keeps_corners:
+        move_mean(means.mean, means.start[i], direction, size, gamma)
+    if rule.has_average:
+        lag_ell[i] += lagging * gamma * ell_change
+        move_mean(means.lag, means.start[i], direction, size, lagging * gamma)
+    if row >= 0:
+        first = stock.start[i]
+        rows = (first, first + stock.n_rows[i])
+        move_weights(stock.weight, rows, kind, row, low, gamma, is_drop)
+        counts.drops += is_drop and kind != FORWARD
+    counts.steps += 1
+
+
+@jit(is_rolled=True)
+def take_step(rule: Rule, block: Block, target: Target, of_blocks: Packed, of_run: Packed) -> bool:
     """Move the block; False where no direction has a positive slope."""
+    _, _, _, _, _, choose, features, _, data, scratch, _ = unpack(of_blocks)
+    point, notes, work = unpack(of_run)
     i, weight, stock, low = block.i, block.weight, point.stock, block.low
     kind, row, slope = _choose(rule, block, target, choose, features, data, scratch, point, work)
     if slope > 0.0:
@@ -188,27 +212,3 @@ def take_step(
             features.add(data, i, part, delta, size, -gamma * weight / rule.lam, point.w)
         notes.longest[i] = max(notes.longest[i], sqnorm)
     return slope > 0.0
-
-
-@jit
-def _move_point(
-    rule: Rule, i: int, change: Any, size: int, ells: Any, means: Means, stock: Stock, counts: Any,
-    direction: Any,
-) -> None:  # fmt: skip
-    """The dual side of a step: one call, so that no interruption can split it."""
-    kind, row, low, gamma, is_drop, ell_change = change
-    ell, lag_ell = ells
-    visit = counts.visits - 1.0
-    lagging = 0.5 * visit * (visit + 1.0)
-    ell[i] += gamma * ell_change
-    if not rule.keeps_corners:
-        move_mean(means.mean, means.start[i], direction, size, gamma)
-    if rule.has_average:
-        lag_ell[i] += lagging * gamma * ell_change
-        move_mean(means.lag, means.start[i], direction, size, lagging * gamma)
-    if row >= 0:
-        first = stock.start[i]
-        rows = (first, first + stock.n_rows[i])
-        move_weights(stock.weight, rows, kind, row, low, gamma, is_drop)
-        counts.drops += is_drop and kind != FORWARD
-    counts.steps += 1
