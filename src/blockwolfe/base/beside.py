@@ -3,7 +3,7 @@
 Numba compiles one function at a time, in one thread. A first run compiles some twenty outermost
 functions, and knows the types of many of them long before it runs them. `begin` hands such a one to
 another process, which leaves what it has made in Numba's cache on disk; `finish` waits until it is
-there, or takes it back where nobody has begun, and compiles others meanwhile. Whatever fails there
+there, and meanwhile compiles here what still waits. Whatever fails there
 (a type that cannot be sent, a process that is killed) is compiled here after all, so nothing
 depends on it.
 
@@ -56,29 +56,31 @@ class _Office:
         self.n_processes = 0
         self.n_idle = 0
 
-    def put(self, dispatcher: Any, name: Name, signature: Any, most: int) -> bool:
-        """Add to the orders, unless the function is at work already."""
+    def put(self, dispatcher: Any, name: Name, signature: Any, is_long: bool, most: int) -> bool:
+        """Add to the orders, long ones in front, unless the function is at work already."""
         message, key = pickle.dumps((name, signature)), id(dispatcher)
         with self.changed:
             if key in self.begun:
                 return False
             order = self.waiting.setdefault(key, _Order(dispatcher, name))
             order.signatures[signature] = message
+            if is_long:
+                self.waiting.pop(key)
+                self.waiting = {key: order, **self.waiting}
             if self.n_idle < len(self.waiting) and self.n_processes < most:
                 self.n_processes += 1
                 threading.Thread(target=self.serve, daemon=True).start()
             self.changed.notify()
         return True
 
-    def take_back(self, key: int) -> _Order | None:
-        """The order, where nobody has begun with it."""
+    def take(self) -> _Order | None:
+        """The first that waits, to be carried out here."""
         with self.changed:
-            return self.waiting.pop(key, None)
+            return self.waiting.pop(next(iter(self.waiting))) if self.waiting else None
 
-    def take_any(self) -> _Order | None:
-        """The last that came, which the others would come to last."""
-        with self.changed:
-            return self.waiting.popitem()[1] if self.waiting else None
+    def has(self, key: int) -> bool:
+        """Whether a function is still to be compiled."""
+        return key in self.waiting or key in self.begun
 
     def next(self) -> tuple[int, _Order] | None:
         """The first that waits, now at work; None where none came for a while."""
@@ -136,32 +138,29 @@ def n_processes() -> int:
     return int(named) if named.isdecimal() else min(MOST, joblib.cpu_count() - 1)
 
 
-def begin(dispatcher: Any, name: Name, signature: Any) -> bool:
+def begin(dispatcher: Any, name: Name, signature: Any, is_long: bool = False) -> bool:
     """Have it compiled beside; False where that cannot be, or it is on disk already."""
     most = n_processes()
     if most < 1 or not _is_wanted(dispatcher, signature):
         return False
     try:
-        return _office.put(dispatcher, name, signature, most)
+        return _office.put(dispatcher, name, signature, is_long, most)
     except Exception:  # (whatever pickling may raise)
         return False
 
 
 def finish(dispatcher: Any) -> None:
-    """Wait for what was begun of a function, if anything; other orders are carried out meanwhile.
+    """Wait for what was begun of a function, if anything; what waits is compiled here meanwhile.
 
     (Nobody else compiles the same function meanwhile: Numba's cache takes one writer at a time.)
     """
     key, office = id(dispatcher), _office
-    if office.take_back(key) is not None:
-        return
-    order = office.begun.get(key)
-    while order is not None and not order.is_done.is_set():
-        other = office.take_any()
-        if other is None:
-            order.is_done.wait()
-        else:
-            other.compile_here()
+    while office.has(key):
+        order = office.take()
+        if order is not None:
+            order.compile_here()
+        elif (begun := office.begun.get(key)) is not None:
+            begun.is_done.wait()
 
 
 def _is_wanted(dispatcher: Any, signature: Any) -> bool:

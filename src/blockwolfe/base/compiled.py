@@ -65,7 +65,8 @@ def jit(
 ) -> Any:
     """Compile without Python objects or the GIL; cache on disk where possible.
 
-    With `is_rolled`, LLVM writes no loop several times over (see `rolled`).
+    With `is_rolled`, LLVM writes no loop several times over (see `rolled`): for the longest ones,
+    which are also the first to be compiled.
     """
     if function is None:
         return lambda f: jit(f, is_rolled=is_rolled, **options)
@@ -74,6 +75,7 @@ def jit(
     inner: dict[str, Any] = {**options, **nested_options()}
     own = options | (rolled_options() if is_rolled else {})
     dispatcher = nest(_kept(function, own), numba.njit(**inner)(function))
+    dispatcher.is_long = is_rolled
     dispatcher.bare = cache(lambda: _kept(_renamed(function), own | {"no_cpython_wrapper": True}))
     return dispatcher
 
@@ -237,7 +239,7 @@ def _begin(function: Any, signature: Any, is_bare: bool) -> bool:
     if not is_ours or getattr(module, name, None) is not function:
         return False
     own = function.bare() if is_bare else function
-    return beside.begin(own, (source.__module__, name, is_bare), signature)
+    return beside.begin(own, (source.__module__, name, is_bare), signature, function.is_long)
 
 
 def ahead(function: Any, kind: Any, *args: Any) -> None:
@@ -248,7 +250,7 @@ def ahead(function: Any, kind: Any, *args: Any) -> None:
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
-    """In this block a `call` of what is not compiled yet only says that it will come, and gives 0."""
+    """In this block a `call` of what is not compiled yet only says that it will come: 0."""
     _spent.rehearses = True
     try:
         yield

@@ -19,7 +19,7 @@ from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.batches import batch_size
 from blockwolfe.methods.bcfw.conjugate import Rounds
-from blockwolfe.methods.bcfw.loop import PLAIN, Halves, visit_blocks
+from blockwolfe.methods.bcfw.loop import visit_blocks
 from blockwolfe.methods.bcfw.planes import Planes
 from blockwolfe.methods.bcfw.rules import (
     FROM_BATCH,
@@ -29,6 +29,7 @@ from blockwolfe.methods.bcfw.rules import (
     Batch,
     Rule,
 )
+from blockwolfe.methods.bcfw.stepping import step_piece
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.bcfw.working_set import order_in_working_set
 from blockwolfe.problem.certificate import broken_oracle, sweep
@@ -50,17 +51,15 @@ NO_BATCH = Batch(_NOTHING, _NOTHING, np.zeros(0, dtype=np.int32), np.zeros(0), n
 _NO_DRAWS = Draws(_NOTHING, np.zeros(0))
 
 
-_halves_of: dict[Any, Halves] = {}
+_steps: dict[Any, Any] = {}
 
 
-def _halves(kind: Any, *given: Any) -> Halves:
-    """The halves of a visit for blocks of a kind."""
-    if kind is None:
-        return PLAIN
-    found = _halves_of.get(kind)
+def _step_of(kind: Any, *packed: Packed) -> Any:
+    """The second half of a visit, for blocks of a kind."""
+    found = _steps.get(kind)
     if found is None:
-        with announced_compilation("visits"):
-            _halves_of[kind] = found = Halves.of(*given)
+        with announced_compilation("steps"):
+            _steps[kind] = found = step_piece(*packed)
     return found
 
 
@@ -233,8 +232,9 @@ class BlockEngine(AcceleratedEngine):
     def _visit(self, draws: Draws, begin: int, source: int, batch: Batch) -> int:
         point, kind = self.point, self.blocks.kind
         of_run = self._of_run.of(point.arrays, self.ledger.notes, point.work)
-        given = (self._rule(source), self._packed_blocks(), of_run, batch)
-        args = (_halves(kind, *given), *given)
+        of_pass = self.blocks.packed("pass", self._rule(source), batch)
+        packed = (of_pass, self._packed_blocks(), of_run)
+        args = (_step_of(kind, *packed), *packed)
         kernel = self.blocks.kernel
         if kernel is None or kernel.has_all_rows:
             return int(call(visit_blocks, kind, draws, begin, *args))

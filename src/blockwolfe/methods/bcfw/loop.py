@@ -19,31 +19,32 @@ averaging costs no more than the step itself.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import typeof, types
 
-from blockwolfe.base.compiled import Piece, jit
+from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.rounding import ROUNDING
+from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import drop_idle
 from blockwolfe.dual.work import Work
 from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
+    FROM_ORACLE,
     IS_FULL,
-    Batch,
+    LACKS_ROOM,
     Block,
     Rule,
     Target,
+    ranked,
 )
-from blockwolfe.methods.bcfw.stepping import take_step
-from blockwolfe.methods.bcfw.targets import has_room, look_at
+from blockwolfe.methods.bcfw.targets import find_target, has_room, look_at
 from blockwolfe.methods.ledger import Notes
 from blockwolfe.rules.gap_tree import draw_block, renew_leaf
 
-__all__ = ["PLAIN", "Halves", "visit_blocks"]
+__all__ = ["visit_blocks"]
 
 
 @jit
@@ -93,20 +94,40 @@ def _size_of_terms(
     return total + block.magnitude
 
 
+@jit(forceinline=True)
+def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -> Target:
+    """The best stored corner, for one step more; none where it is not worth it.
+
+    Nor where the lag of the average may lack room for its parts: those of idle corners are not
+    all in its list, and room was made for one corner.
+    """
+    row, stock, means = block.best, point.stock, point.means
+    slope = block.weight * (stock.height[row] - stock.height[block.low])
+    outcome = FOUND if slope > rule.correction_share * gap else LACKS_ROOM
+    if rule.has_average and stock.weight[row] == 0.0:
+        lacks_parts = means.capacity[block.i] - means.length[block.i] < part_size
+        outcome = LACKS_ROOM if lacks_parts else outcome
+    return Target(outcome, row, 0, stock.loss[row], stock.height[row], True)
+
+
 @jit(is_rolled=True)
 def visit_blocks(
-    draws: Any, begin: int, halves: Any, rule: Any, of_blocks: Packed, of_run: Packed, batch: Any
+    draws: Any, begin: int, take_step: Any, of_pass: Packed, of_blocks: Packed, of_run: Packed
 ) -> int:
     """Make the visits draws[begin:]; stops early, before any change, where a block lacks room.
 
     And after a step that has left something to do in `halt` (see `Blocks.halt`). Returns the
-    position at which it stopped. Packed are, by block, its weight, the most entries of the
-    oracle's corners, of their parts, and of a corner that is stored, and `column_norm`; the seam,
-    with data and scratch; and apart from these, since they grow, the arrays of the run.
+    position at which it stopped. Packed are the rule and the batch of a pass; by block, its
+    weight, the most entries of the oracle's corners, of their parts, and of a corner that is
+    stored, and `column_norm`, and the seam, with data and scratch; and apart from these, since
+    they grow, the arrays of the run.
     """
-    weight, _, part_size, code_size, column_norm, _, _, _, _, _, halt = unpack(of_blocks)
+    (
+        weight, corner_size, part_size, code_size, column_norm,
+        _, features, oracles, data, scratch, halt,
+    ) = unpack(of_blocks)  # fmt: skip
+    rule, batch = unpack(of_pass)
     point, notes, work = unpack(of_run)
-    look_at, take_step = halves
     counts, stock, n_blocks, gap = notes.counts, point.stock, weight.shape[0], 0.0
     for position in range(begin, draws.block.shape[0]):
         i = draws.block[position]
@@ -115,21 +136,28 @@ def visit_blocks(
         counts.stopped_at = i
         if not has_room(rule, point, i, part_size[i], code_size[i]):
             return position
-        gap = notes.gap[i]
         for turn in range(1 + rule.n_corrections):
-            at = position if turn == 0 else -1
-            block, target = look_at(rule, i, at, gap, of_blocks, of_run, batch)
+            # (where the oracle need not be called, not every part is scored)
+            is_scored = rule.source == FROM_ORACLE and turn == 0
+            block = look_at(rule, i, weight[i], is_scored, features, data, point, work)
             if turn == 0:
+                target, ranks = find_target(
+                    rule, block, position, corner_size, notes.gap[i], features, oracles, data,
+                    scratch, point, work, batch,
+                )  # fmt: skip
                 if target.outcome != FOUND:
                     counts.is_full = target.outcome == IS_FULL
                     return position
+                block = ranked(block, ranks)
                 ell = point.ell[i]
                 gap, is_suspicious = _note_visit(rule, block, target, ell, stock.used_at, notes)
                 if is_suspicious:
                     sizes_of_block = (column_norm[i] if column_norm.shape[0] else 0.0, part_size[i])
                     terms = _size_of_terms(rule, block, target, point.w, sizes_of_block, work)
                     counts.violations += gap < -ROUNDING * (weight[i] * terms + ell)
-            if target.outcome != FOUND or not take_step(rule, block, target, of_blocks, of_run):
+            else:
+                target = _again(rule, block, point, part_size[i], gap)
+            if target.outcome != FOUND or not take_step(block, target, of_pass, of_blocks, of_run):
                 break
             if halt[0] > 0:
                 break
@@ -138,26 +166,3 @@ def visit_blocks(
         if halt[0] > 0:
             return position + 1
     return draws.block.shape[0]
-
-
-class Halves(NamedTuple):
-    """The two halves of a visit, each compiled by itself."""
-
-    look_at: Any
-    take_step: Any
-
-    @classmethod
-    def of(cls, rule: Rule, of_blocks: Packed, of_run: Packed, batch: Batch) -> Halves:
-        """Those for arguments of such types."""
-        rules, runs, batches = typeof(rule), (typeof(of_blocks), typeof(of_run)), typeof(batch)
-        block, target = typeof(_A_BLOCK), typeof(_A_TARGET)
-        looked, i64 = types.Tuple((block, target)), types.int64
-        return cls(
-            Piece(look_at, looked(rules, i64, i64, types.float64, *runs, batches)),
-            Piece(take_step, types.boolean(rules, block, target, *runs)),
-        )
-
-
-_A_BLOCK = Block(0, 0.0, np.zeros(1), 0.0, 0.0, 0, 0, 0)
-_A_TARGET = Target(FOUND, 0, 0, 0.0, 0.0, False)
-PLAIN = Halves(look_at.py_func, take_step.py_func)

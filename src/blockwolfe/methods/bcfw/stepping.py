@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockwolfe.base.compiled import inlined, jit
+import numpy as np
+from numba import typeof, types
+
+from blockwolfe.base.compiled import Piece, inlined, jit
 from blockwolfe.base.look import Look, meet
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.dual.directions import (
@@ -18,12 +21,12 @@ from blockwolfe.dual.directions import (
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.line_search import bounded_step, clip_weights, free_step
 from blockwolfe.dual.stock import Stock
-from blockwolfe.methods.bcfw.rules import Block, Rule, Target
+from blockwolfe.methods.bcfw.rules import FOUND, Block, Rule, Target
 from blockwolfe.rules.steps import LOCAL, Choices
 from blockwolfe.rules.weights import AWAY, FORWARD, HEAVIEST, PAIRWISE, longest_step, move_weights
 from blockwolfe.structures.label_codes import NOT_LABELS, LabelCodes
 
-__all__ = ["take_step"]
+__all__ = ["step_piece"]
 
 
 @jit
@@ -171,8 +174,11 @@ def _move_point(
 
 
 @jit(is_rolled=True)
-def take_step(rule: Rule, block: Block, target: Target, of_blocks: Packed, of_run: Packed) -> bool:
+def take_step(
+    block: Block, target: Target, of_pass: Packed, of_blocks: Packed, of_run: Packed
+) -> bool:
     """Move the block; False where no direction has a positive slope."""
+    rule, _ = unpack(of_pass)
     _, _, _, _, _, choose, features, _, data, scratch, _ = unpack(of_blocks)
     point, notes, work = unpack(of_run)
     i, weight, stock, low = block.i, block.weight, point.stock, block.low
@@ -212,3 +218,14 @@ def take_step(rule: Rule, block: Block, target: Target, of_blocks: Packed, of_ru
             features.add(data, i, part, delta, size, -gamma * weight / rule.lam, point.w)
         notes.longest[i] = max(notes.longest[i], sqnorm)
     return slope > 0.0
+
+
+def step_piece(*packed: Packed) -> Any:
+    """`take_step` for records of such types: the loop is compiled without it, both at once."""
+    if packed[0].kind is None:
+        return take_step.py_func
+    return Piece(take_step, types.boolean(_BLOCK, _TARGET, *map(typeof, packed)))
+
+
+_BLOCK = typeof(Block(0, 0.0, np.zeros(1), 0.0, 0.0, 0, 0, 0))
+_TARGET = typeof(Target(FOUND, 0, 0, 0.0, 0.0, False))

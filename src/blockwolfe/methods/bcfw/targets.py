@@ -12,7 +12,6 @@ import numpy as np
 
 from blockwolfe.base.compiled import inlined, jit
 from blockwolfe.base.look import Look
-from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.dual.growth import Means
 from blockwolfe.dual.point import Point
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, least_useful, remove_corner
@@ -20,7 +19,6 @@ from blockwolfe.methods.bcfw.rules import (
     FOUND,
     FROM_BATCH,
     FROM_CACHE_OR_ORACLE,
-    FROM_ORACLE,
     FROM_STOCK,
     IS_FULL,
     LACKS_ROOM,
@@ -28,12 +26,10 @@ from blockwolfe.methods.bcfw.rules import (
     Block,
     Rule,
     Target,
-    ranked,
 )
-from blockwolfe.structures import label_codes
-from blockwolfe.structures.label_codes import meet_labels, total
+from blockwolfe.structures.label_codes import meet_labels, total, unpack
 
-__all__ = ["has_room", "look_at"]
+__all__ = ["find_target", "has_room", "look_at"]
 
 
 @jit(forceinline=True)
@@ -136,7 +132,7 @@ def _score_mean(means: Means, i: int, theta: np.ndarray) -> tuple[float, float]:
 
 
 @inlined
-def _look_at(
+def look_at(
     rule: Any, i: Any, weight: Any, is_scored: Any, features: Any, data: Any, point: Any, work: Any
 ) -> Any:
     """Scores at w, of every part if `is_scored` and else of those in use, and what they say."""
@@ -248,7 +244,7 @@ def _take_apart(
     """How many parts the corner in `work` has; they are scored, too, where they were not."""
     n_parts, is_coded = size, rule.form.n_labels > 0
     if is_coded:
-        n_parts = label_codes.unpack(rule.form, work.code, 0, size, work.part)
+        n_parts = unpack(rule.form, work.code, 0, size, work.part)
     if is_coded and rule.keeps_corners and not rule.keeps_labels:
         _fill_ones(work.value, n_parts)
     if rule.source == FROM_BATCH and not rule.is_identity:
@@ -258,7 +254,7 @@ def _take_apart(
 
 
 @inlined
-def _find_target(
+def find_target(
     rule: Any, block: Any, position: Any, corner_size: Any, gap: Any, features: Any, oracles: Any,
     data: Any, scratch: Any, point: Any, work: Any, batch: Any,
 ) -> Any:  # fmt: skip
@@ -288,42 +284,3 @@ def _find_target(
                     stock.height[row] = height
         target = Target(outcome, row, n_parts, loss, height, False)
     return target, ranks
-
-
-@jit(forceinline=True)
-def _again(rule: Rule, block: Block, point: Point, part_size: int, gap: float) -> Target:
-    """The best stored corner, for one step more; none where it is not worth it.
-
-    Nor where the lag of the average may lack room for its parts: those of idle corners are not
-    all in its list, and room was made for one corner.
-    """
-    row, stock, means = block.best, point.stock, point.means
-    slope = block.weight * (stock.height[row] - stock.height[block.low])
-    outcome = FOUND if slope > rule.correction_share * gap else LACKS_ROOM
-    if rule.has_average and stock.weight[row] == 0.0:
-        lacks_parts = means.capacity[block.i] - means.length[block.i] < part_size
-        outcome = LACKS_ROOM if lacks_parts else outcome
-    return Target(outcome, row, 0, stock.loss[row], stock.height[row], True)
-
-
-@jit(is_rolled=True)
-def look_at(
-    rule: Rule, i: int, position: int, gap: float, of_blocks: Packed, of_run: Packed, batch: Batch
-) -> tuple[Block, Target]:
-    """The block at w, and the corner to move to.
-
-    The first step of a visit asks the oracle where no stored corner does; then `gap` is the last
-    one known. For one step more, over stored corners, `position` is -1, and `gap` that of the visit.
-    """
-    weight, corner_size, part_size, _, _, _, features, oracles, data, scratch, _ = unpack(of_blocks)
-    point, _, work = unpack(of_run)
-    # (where the oracle need not be called, not every part is scored)
-    is_scored = rule.source == FROM_ORACLE and position >= 0
-    block = _look_at(rule, i, weight[i], is_scored, features, data, point, work)
-    if position < 0:
-        return block, _again(rule, block, point, part_size[i], gap)
-    target, ranks = _find_target(
-        rule, block, position, corner_size, gap, features, oracles, data, scratch, point, work,
-        batch,
-    )  # fmt: skip
-    return ranked(block, ranks), target
