@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 # A shell that runs the tests in the background has them ignore Ctrl-C, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests keep all cores busy by themselves.
+os.environ.setdefault("BLOCKWOLFE_COMPILERS", "0")
+
 # No test asserts a time, not of drawing examples either: the machine may be busy.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -3,9 +3,8 @@
 Numba compiles one function at a time, in one thread. A first run compiles some twenty outermost
 functions, and knows the types of many of them long before it runs them. `begin` hands such a one to
 another process, which leaves what it has made in Numba's cache on disk; `finish` waits until it is
-there, and meanwhile compiles here what still waits. Whatever fails there
-(a type that cannot be sent, a process that is killed) is compiled here after all, so nothing
-depends on it.
+there, and meanwhile compiles here what still waits. Whatever fails there (a type that cannot be
+sent, a process that is killed) is compiled here after all, so nothing depends on it.
 
 Where there is one core, no cache on disk, or a process that is another's worker, nothing is handed
 out; nor with BLOCKWOLFE_COMPILERS=0, which otherwise says how many processes there may be.
@@ -18,8 +17,9 @@ import pickle
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from multiprocessing import parent_process
-from typing import Any, BinaryIO
+from typing import Any
 
 import joblib
 from numba.core.sigutils import normalize_signature
@@ -29,6 +29,7 @@ __all__ = ["begin", "finish", "work"]
 VARIABLE = "BLOCKWOLFE_COMPILERS"
 MOST = 3  # more would wait for the longest
 IDLE_SECONDS = 10.0  # after which a process without work ends
+PATIENCE_SECONDS = 300.0  # after which nobody waits for one
 Name = tuple[str, str, bool]  # module, function, whether its bare form is meant
 
 
@@ -50,6 +51,10 @@ class _Office:
     """Orders that wait, orders at work, and a thread for each process that works on them."""
 
     def __init__(self) -> None:
+        self.open()
+
+    def open(self) -> None:
+        """Begin with nothing; also in a forked process, where threads are the parent's."""
         self.changed = threading.Condition()
         self.waiting: dict[int, _Order] = {}  # by the function, in the order in which they came
         self.begun: dict[int, _Order] = {}
@@ -105,29 +110,19 @@ class _Office:
         while (taken := self.next()) is not None:
             key, order = taken
             try:
-                process = process or _started()
+                process = process if process is not None else _started()
                 for message in order.signatures.values():
-                    _send(process.stdin, message)
-                    process.stdout.readline()  # type: ignore[union-attr]
-            except OSError:
-                process = None  # (killed: what it had is compiled here)
+                    _ask(process, message)
+            except OSError:  # (killed, say: what it had is compiled here)
+                process = _ended(process)
             finally:
                 self.end(key)
-        if process is not None:
-            process.communicate()
+        _ended(process)
 
 
 _office = _Office()
-
-
-def _renew() -> None:
-    """In a forked process: threads and processes are the parent's."""
-    global _office
-    _office = _Office()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_office.open)
 
 
 def n_processes() -> int:
@@ -159,13 +154,13 @@ def finish(dispatcher: Any) -> None:
         order = office.take()
         if order is not None:
             order.compile_here()
-        elif (begun := office.begun.get(key)) is not None:
-            begun.is_done.wait()
+        elif (begun := office.begun.get(key)) and not begun.is_done.wait(PATIENCE_SECONDS):
+            return  # (stopped, perhaps)
 
 
 def _is_wanted(dispatcher: Any, signature: Any) -> bool:
     """Whether it is neither in memory nor on disk, and can be kept there."""
-    kept = getattr(dispatcher, "_cache", None)
+    kept: Any = getattr(dispatcher, "_cache", None)
     arguments, _ = normalize_signature(signature)
     if tuple(arguments) in dispatcher.overloads or not hasattr(kept, "_index_key"):
         return False
@@ -191,11 +186,21 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _send(to: BinaryIO | None, message: bytes) -> None:
+def _ended(process: subprocess.Popen[bytes] | None) -> None:
+    if process is not None:
+        process.kill()
+        process.communicate()
+
+
+def _ask(process: subprocess.Popen[bytes], message: bytes) -> None:
+    """Have something compiled, and wait for it."""
+    to, answers = process.stdin, process.stdout
     assert to is not None
-    to.write(b"%d\n" % len(message))
-    to.write(message)
+    assert answers is not None
+    to.write(b"%d\n" % len(message) + message)
     to.flush()
+    if not answers.readline():
+        raise BrokenPipeError("the process has ended")
 
 
 def work() -> None:
@@ -213,10 +218,8 @@ def work() -> None:
     threading.Thread(target=listen, daemon=True).start()
     while True:
         came.acquire()
-        try:
+        with suppress(Exception):  # (whoever asked compiles it, and sees why)
             _compile(*pickle.loads(arrived.pop(0)))
-        except Exception:
-            pass  # (whoever asked compiles it, and sees why)
         answers.write(b"\n")
         answers.flush()
 

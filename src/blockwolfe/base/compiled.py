@@ -233,12 +233,13 @@ class Piece:
 
 def _begin(function: Any, signature: Any, is_bare: bool) -> bool:
     """Have a function of this package compiled beside, where others find it by its name."""
-    source = function.py_func
+    source: Any = function.py_func
     name, module = source.__name__, sys.modules.get(source.__module__)
-    is_ours = source.__module__.startswith(_PACKAGE_NAME)
-    if not is_ours or getattr(module, name, None) is not function:
+    is_ours = source.__module__.partition(".")[0] == _PACKAGE_NAME
+    is_found: bool = getattr(module, name, None) is function
+    if not (is_ours and is_found):
         return False
-    own = function.bare() if is_bare else function
+    own: Any = function.bare() if is_bare else function
     return beside.begin(own, (source.__module__, name, is_bare), signature, function.is_long)
 
 

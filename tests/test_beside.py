@@ -1,0 +1,162 @@
+"""Functions compiled by processes beside: the same code, loaded from disk, whatever happens there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from blockwolfe.base import beside
+
+BEGIN = """
+import os, signal, time
+from numba import typeof, types
+from blockwolfe.base import beside, compiled
+from blockwolfe.base.compiled import Piece, ahead, call, jit, rehearsal
+from blockwolfe.base.packed import _pack_record
+from blockwolfe.rules import gap_tree, steps, weights
+import numpy as np
+
+def loaded(function):  # how many signatures were read from disk
+    return sum(function.stats.cache_hits.values())
+
+def made(function):
+    return sum(function.stats.cache_misses.values())
+"""
+
+
+def run(tmp_path, body, compilers="1"):
+    """Run a script with a cache on disk of its own; what it printed."""
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {**os.environ, beside.VARIABLE: compilers, **place}
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + textwrap.dedent(body)],
+        capture_output=True, text=True, check=False, env=environment, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+PIECE = """
+    signature = types.int64(typeof(steps.Choices(*[0.0] * 8)))
+    piece = Piece(steps._choose_pairwise, signature)
+    bare = steps._choose_pairwise.bare()
+"""
+
+
+def test_a_piece_is_compiled_by_the_other_process(tmp_path):
+    found = run(tmp_path, PIECE + """
+    while beside._office.waiting:  # (until the other has it)
+        time.sleep(0.01)
+    address = piece.address
+    print(address > 0, loaded(bare), made(bare), piece._numba_type_.signature == signature)
+    """)  # fmt: skip
+    assert found == ["True", "1", "0", "True"]
+
+
+def test_what_still_waits_is_compiled_here(tmp_path):
+    found = run(tmp_path, """
+    beside._started = lambda: time.sleep(1000.0)  # (a process that never comes)
+    beside.PATIENCE_SECONDS = 0.1
+    """ + PIECE + """
+    assert piece.address > 0
+    print(loaded(bare), made(bare))
+    """)  # fmt: skip
+    assert found == ["0", "1"]
+
+
+def test_what_a_killed_process_leaves_is_compiled_here(tmp_path):
+    found = run(tmp_path, """
+    started = beside._started
+    def killed():
+        process = started()
+        process.kill()
+        return process
+    beside._started = killed
+    """ + PIECE + """
+    while beside._office.waiting:
+        time.sleep(0.01)
+    assert piece.address > 0
+    print(loaded(bare), made(bare), bool(beside._office.begun))
+    """)  # fmt: skip
+    assert found == ["0", "1", "False"]
+
+
+@pytest.mark.parametrize("compilers", ["0", "1"])
+def test_nothing_is_handed_out_twice_or_where_there_is_no_process(tmp_path, compilers):
+    body = (
+        PIECE
+        + """
+    begun = bool(beside._office.waiting or beside._office.begun)
+    assert piece.address > 0
+    print(begun, beside._office.n_processes)
+    """
+    )
+    first = run(tmp_path, body, compilers)
+    assert first == (["False", "0"] if compilers == "0" else ["True", "1"])
+    assert run(tmp_path, body, compilers) == ["False", "0"]  # (it is on disk)
+
+
+def test_a_rehearsal_runs_nothing_and_says_what_will_come(tmp_path):
+    found = run(tmp_path, """
+    tree = np.zeros(4)
+    with rehearsal():
+        print(call(gap_tree.renew_leaf, "leaf", tree, 1, 2.0, False), tree.any())
+    while beside._office.waiting:
+        time.sleep(0.01)
+    call(gap_tree.renew_leaf, "leaf", tree, 1, 2.0, False)
+    print(tree.any(), loaded(gap_tree.renew_leaf), made(gap_tree.renew_leaf))
+    """)  # fmt: skip
+    assert found == ["0", "False", "True", "1", "0"]
+
+
+def test_functions_of_others_are_compiled_here(tmp_path):
+    found = run(tmp_path, """
+    @jit
+    def own(x):
+        return x + 1
+    ahead(own, "own", 1.0)
+    piece = Piece(own, types.float64(types.float64))
+    print(bool(beside._office.waiting or beside._office.begun), piece.address > 0)
+    """)  # fmt: skip
+    assert found == ["False", "True"]
+
+
+def test_a_worker_of_another_process_hands_out_nothing(monkeypatch):
+    monkeypatch.setenv(beside.VARIABLE, "3")
+    assert beside.n_processes() == 3
+    monkeypatch.setattr(beside, "parent_process", lambda: object())
+    assert beside.n_processes() == 0
+
+
+def test_it_ends_when_nobody_asks_any_more(tmp_path):
+    """The other process listens to this one alone, and ends with it, however that ends."""
+    found = run(tmp_path, PIECE + """
+    process = []
+    started = beside._started
+    def remembered():
+        process.append(started())
+        return process[0]
+    beside._started = remembered
+    peek = Piece(steps._choose_away, signature)
+    while not process or beside._office.waiting:
+        time.sleep(0.01)
+    print(process[0].pid, flush=True)
+    os._exit(0)
+    """)  # fmt: skip
+    pid = int(found[0])
+    for _ in range(200):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        state = Path(f"/proc/{pid}/stat")
+        if state.exists() and state.read_text().split(") ")[1][0] == "Z":
+            return  # (it has ended, and nobody has asked yet)
+        time.sleep(0.05)
+    pytest.fail("it goes on")
