@@ -114,10 +114,11 @@ class _Office:
                 for message in order.signatures.values():
                     _ask(process, message)
             except OSError:  # (killed, say: what it had is compiled here)
-                process = _ended(process)
+                _end(process)
+                process = None
             finally:
                 self.end(key)
-        _ended(process)
+        _end(process)
 
 
 _office = _Office()
@@ -186,7 +187,7 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _ended(process: subprocess.Popen[bytes] | None) -> None:
+def _end(process: subprocess.Popen[bytes] | None) -> None:
     if process is not None:
         process.kill()
         process.communicate()

@@ -130,7 +130,7 @@ def test_functions_of_others_are_compiled_here(tmp_path):
 def test_a_worker_of_another_process_hands_out_nothing(monkeypatch):
     monkeypatch.setenv(beside.VARIABLE, "3")
     assert beside.n_processes() == 3
-    monkeypatch.setattr(beside, "parent_process", lambda: object())
+    monkeypatch.setattr(beside, "parent_process", object)
     assert beside.n_processes() == 0
 
 
