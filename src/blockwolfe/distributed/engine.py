@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
-from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.parts import Parts
 from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
@@ -21,19 +21,15 @@ from blockwolfe.distributed.shard import Beginning, Notes, Report, Sums
 from blockwolfe.distributed.splitting import Dealt
 from blockwolfe.distributed.states import in_order, join_states, join_sweeps
 from blockwolfe.distributed.watching import Log
-from blockwolfe.dual.restoring import LEAST_LAM
+from blockwolfe.distributed.whole import Whole
 from blockwolfe.dual.walking import first_lam
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Setup, WalkingEngine
+from blockwolfe.methods.accelerated import AroundCentre
+from blockwolfe.methods.base import Setup
+from blockwolfe.methods.catalyst import Catalyst, Centre
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
-from blockwolfe.problem.state import (
-    State,
-    are_within_bounds,
-    dual_at,
-    weights_of,
-    within_bounds,
-)
+from blockwolfe.problem.state import State, are_within_bounds
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 
@@ -45,10 +41,11 @@ __all__ = ["ShardedEngine"]
 Anything = TypeVar("Anything")
 
 
-class ShardedEngine(WalkingEngine):
+class ShardedEngine(AroundCentre):
     """One pass after another, each in a few rounds."""
 
     method: Sharded
+    point: Whole
 
     def __init__(
         self,
@@ -56,13 +53,13 @@ class ShardedEngine(WalkingEngine):
         setup: Setup,
         run: Callable[[int, Callable[[int], Any]], Runner],
     ) -> None:
-        self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
+        self.method, self.blocks, state = method, setup.blocks, setup.state
         self.n_blocks = len(setup.blocks)
         self.split = _split_of(setup, method.n_shards)
         self.members = self.split.members
         self._sizes = np.array([len(some) for some in self.members])
-        self._raw = setup.state.v / setup.lam  # v / lam, before bounds
-        self._ell = float(setup.state.ell.sum())
+        self.point = Whole(setup.blocks, setup.lam, state.v, float(state.ell.sum()))
+        self._centre, self._problem = Centre(setup.lam), setup.problem
         self._certified_w = self.w
         self._hinge = np.zeros(self.n_blocks)
         self._certificate_calls = 0
@@ -81,6 +78,8 @@ class ShardedEngine(WalkingEngine):
         self._notes: list[Notes] = []
         try:
             self._notes = self._mended(self._checked_notes)
+            if all(notes.is_accelerated for notes in self._notes):
+                self._take_up(state)
         except BaseException:
             self.end()
             raise
@@ -121,12 +120,22 @@ class ShardedEngine(WalkingEngine):
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass of every shard over its own blocks, in rounds."""
         if not self._rounds_left:
-            n_visits = min(max_visits, self.n_blocks)
-            self._left = _shared(n_visits, self._sizes, self.counts.visits)
-            self._rounds_left = -(-self._n_rounds * n_visits // self.n_blocks)
-            self._log.begin_pass()
+            if self._is_torn:
+                self._mend()
+            with uninterrupted():
+                self._begin_pass(min(max_visits, self.n_blocks))
         while self._rounds_left and may_go_on():
             self._make_round()
+
+    def _begin_pass(self, n_visits: int) -> None:
+        catalyst, visits = self._catalyst, self.counts.visits
+        if catalyst is not None:
+            self._centre.before_pass(
+                catalyst, self.point, self._gap_of_blocks, visits, self._curvature
+            )
+        self._left = _shared(n_visits, self._sizes, visits)
+        self._rounds_left = -(-self._n_rounds * n_visits // self.n_blocks)
+        self._log.begin_pass()
 
     def _make_round(self) -> None:
         if self._is_torn:
@@ -134,8 +143,9 @@ class ShardedEngine(WalkingEngine):
         visits = -(-self._left // self._rounds_left)
         began = time.perf_counter()
         each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
+        common = (self.point.raw, self._centre.strength, self._sigma)
         try:
-            reports: list[Report | None] = self.runner.ask("go", self._raw, self._sigma, each=each)
+            reports: list[Report | None] = self.runner.ask("go", *common, each=each)
         except LostError as lost:  # (the others have done their work)
             reports = lost.answers
         except BaseException:  # (what some have done alone is taken back by all)
@@ -150,13 +160,12 @@ class ShardedEngine(WalkingEngine):
     def _join(self, reports: list[Report | None]) -> None:
         """The joint step of a round; a shard whose worker was lost stays where it was kept."""
         known = {k: report for k, report in enumerate(reports) if report is not None}
-        changes = [report.change for report in known.values()]
-        ells = np.array([report.ell for report in known.values()])
         self._is_torn = True
         if not known:
             self._mend()
             return
-        c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
+        found = list(known.values())
+        c, rho = self.point.step(found)
         shares = np.zeros(len(reports))
         shares[list(known)] = c
         try:
@@ -164,12 +173,23 @@ class ShardedEngine(WalkingEngine):
         except LostError:
             self._mend()
             return
-        self._raw = moved(self._raw, self.lam, changes, c)
-        self._ell, self._is_torn = self._ell + float(c @ ells), False
-        self._notes = [report.notes for report in known.values()]
+        self.point.move(found, c, self._sigma, rho)
+        self._notes, self._is_torn = [report.notes for report in found], False
         if self.method.sigma is None:
             sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
             self._sigma = min(sigma, float(len(reports)))
+
+    # -- acceleration ----------------------------------------------------------------------------
+
+    @property
+    def _catalyst(self) -> Catalyst | None:
+        """That of the methods of shards, where they agree: a new worker may be early yet."""
+        wanted = self._notes[0].catalyst
+        return wanted if all(notes.catalyst == wanted for notes in self._notes) else None
+
+    def _curvature(self) -> float:
+        total = sum(notes.curvature for notes in self._notes)
+        return total / (np.count_nonzero(self.blocks.weight > 0.0) * self._problem.unit)
 
     # -- lost workers ----------------------------------------------------------------------------
 
@@ -192,8 +212,9 @@ class ShardedEngine(WalkingEngine):
                     self.runner.ask("shrink", self.lam, None)
                 sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
                 break
-        self._raw = sum(s.v for s in sums) / self.lam
-        self._ell, self._is_torn = self._sum_of_ells(sums), False
+        self.point.put_all(sum(s.v for s in sums), self._sum_of_ells(sums))
+        self._centre.forget_distance()
+        self._is_torn = False
 
     def _sum_of_ells(self, sums: list[Sums]) -> float:
         return float(in_order(self.members, [s.ell for s in sums]).sum())
@@ -208,12 +229,13 @@ class ShardedEngine(WalkingEngine):
         sums = self.runner.ask("sums")
         v, average = sum(s.v for s in sums), sum(s.average for s in sums)
         ell = self._sum_of_ells(sums)
-        w = weights_of(self.blocks, average, self.lam)
+        w = self.point.weights(average)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
-        certificate = certificate_of(self.blocks, average, ell, found, self.lam)
-        self._raw, self._certified_w, self._is_torn = v / self.lam, w, False
+        certificate = certificate_of(self.blocks, average, ell, found, self.lam, w)
+        self.point.put(v)
+        self._certified_w, self._is_torn = w, False
         self._hinge = found.hinge
-        taken = self.runner.ask("take", self._raw)
+        taken = self.runner.ask("take", self.point.raw)
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
@@ -258,7 +280,7 @@ class ShardedEngine(WalkingEngine):
     @property
     def w(self) -> np.ndarray:
         """The weights of the present iterate."""
-        return within_bounds(self.blocks, self._raw)
+        return self.point.w
 
     @property
     def certified_w(self) -> np.ndarray:
@@ -275,7 +297,12 @@ class ShardedEngine(WalkingEngine):
 
     @property
     def gap_estimate(self) -> float:
-        """Sum of the block gaps as last seen; infinite until all were seen."""
+        """Sum of the block gaps as last seen, infinite until all were seen, and the distance."""
+        self._centre.measure(self.point, self.counts.visits)
+        return self._gap_of_blocks + self._centre.distance
+
+    @property
+    def _gap_of_blocks(self) -> float:
         return float(sum(notes.gap for notes in self._notes))
 
     @property
@@ -292,10 +319,6 @@ class ShardedEngine(WalkingEngine):
             return numbers | self._gap_numbers
         return numbers if self.method.is_averaged else numbers | {"dual": self.dual()}
 
-    def dual(self) -> float:
-        """D of the present iterate."""
-        return dual_at(self.blocks, self._raw, self._ell, self.lam)
-
     def state(self) -> State | None:
         """The point of the certificate: with averaging, the average; None: it stays with shards."""
         return self._joined(is_last=False)
@@ -308,7 +331,8 @@ class ShardedEngine(WalkingEngine):
         if not isinstance(self.split, Dealt):
             return None
         states = self._mended(lambda: self.runner.ask("state", is_last))
-        return join_states(self.blocks, self.members, states, sum(s.v for s in states))
+        joined = join_states(self.blocks, self.members, states, sum(s.v for s in states))
+        return replace(joined, pull=self._centre.pull(self.point))
 
     # -- walking ---------------------------------------------------------------------------------
 
@@ -327,12 +351,13 @@ class ShardedEngine(WalkingEngine):
         return self._gaps_and_slopes(1)
 
     def _gaps_and_slopes(self, which: int) -> np.ndarray:
-        found = self._mended(lambda: self.runner.ask("gaps", self._raw))
+        found = self._mended(lambda: self.runner.ask("gaps", self.point.raw))
         return in_order(self.members, [each[which] for each in found])
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """Go to rho times lambda at the same w."""
-        self.lam, self._ell, self._has_walked = rho * self.lam, rho * self._ell, True
+        self.point.shrink(rho)
+        self._has_walked = True
         each = [(gap[some],) for some in self.members]
         self._notes = self._mended(lambda: self.runner.ask("shrink", self.lam, each=each))
 
@@ -344,11 +369,12 @@ class ShardedEngine(WalkingEngine):
         moved_there = self.runner.ask("move_to_loss")
         self.has_largest_losses = all(is_sure for _, is_sure in moved_there)
         sums = self.runner.ask("sums")
-        v, self._ell = sum(s.v for s in sums), self._sum_of_ells(sums)
-        lam, wt = first_lam(self.blocks, v, self._ell, self._hinge_at, tol)
-        self.lam, self._has_walked = lam or 1.0, True
+        v, ell = sum(s.v for s in sums), self._sum_of_ells(sums)
+        lam, wt = first_lam(self.blocks, v, ell, self._hinge_at, tol)
+        self.point.lam, self._has_walked = lam or 1.0, True
         self.runner.ask("call_lam", self.lam)
-        self._raw, self._notes = v / self.lam, [notes for notes, _ in moved_there]
+        self.point.put_all(v, ell)
+        self._notes = [notes for notes, _ in moved_there]
         self._certificate_calls += self.n_blocks  # (of the maximum over scores)
         return lam, wt
 
@@ -364,9 +390,8 @@ class ShardedEngine(WalkingEngine):
         parts = self._mended(self._saved_parts)
         return {
             "shards": parts,
-            "raw": self._raw,
-            "lam": self.lam,
-            "ell": self._ell,
+            **self.point.to_save(),
+            "centre": self._centre.to_save(self.point),
             "hinge": self._hinge,
             "certified_w": self._certified_w,
             "certificate_calls": self._certificate_calls,
@@ -400,8 +425,8 @@ class ShardedEngine(WalkingEngine):
             each = [(part,) for part in self._parts.restore(parts, len(self.members))]
         self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
         self.runner.keep([part for (part,) in each])
-        self._raw = read.array("raw", np.float64, (d,))
-        self.lam, self._ell = read.number("lam", least=LEAST_LAM), read.number("ell")
+        self.point.restore(read)
+        self._centre.restore(read.inside("centre").values, self.point)
         self._has_walked = True
         self._hinge = read.array("hinge", np.float64, (self.n_blocks,))
         self._certified_w = read.array("certified_w", np.float64, (d,))

@@ -85,11 +85,6 @@ class Sharded(Method):
                 f"inner={self.inner!r} must be a block-coordinate method: BCFW(...), Auto(...) or "
                 'a name such as "bcfw+gap+pairwise".'
             )
-        if self.n_shards > 1 and getattr(self.inner, "catalyst", None) is not None:
-            raise OptionError(
-                f"inner={self.inner!r} with n_shards={self.n_shards}: shards go by a centre of "
-                "their own already; leave catalyst out."
-            )
         check_integer("rounds", self.rounds, 1, or_none=True)
         if self.sigma is not None:
             self._check_sigma()
@@ -120,8 +115,7 @@ class Sharded(Method):
     @property
     def is_monotone(self) -> bool:
         """As of the methods of shards: the joint step never decreases the dual."""
-        inner = self.inner  # (`Auto` accelerates visits, but not in shards)
-        return bool(inner.is_monotone if self.n_shards == 1 else inner.can_stall)
+        return bool(self.inner.is_monotone)
 
     @property
     def can_stall(self) -> bool:

@@ -25,6 +25,7 @@ from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.engine import BlockEngine
+from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Sweep, sweep
 from blockwolfe.problem.state import State, Store, initial_state, rebuild_v
@@ -77,7 +78,10 @@ class Notes:
     is_caught: bool
     calls_to_refresh: int
     sweep_share: float  # what a sweep over its corners counts for, as a share of a pass over them
-    words: str  # the method that it uses now, and why
+    is_accelerated: bool  # whether its method ever asks for a centre
+    catalyst: Catalyst | None  # what it asks for now
+    curvature: float  # sum of |d_i|^2 / weight_i of a long step in each of its blocks
+    words: str  # that method, and why
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Shard:
         inner = begun.inner
         engine = inner.start_on_corners(setup) if isinstance(inner, Auto) else inner.start(setup)
         assert isinstance(engine, BlockEngine)
-        self.engine, self._v = engine, v
+        self.engine, self._v, engine.led_at = engine, v, 1.0
         self._change = np.zeros(0)
         self._before: Whereabouts | None = None  # the point before a round that is not settled
         self._store: Store | None = None
@@ -129,12 +133,17 @@ class Shard:
 
     # -- rounds ----------------------------------------------------------------------------------
 
-    def go(self, raw: np.ndarray, sigma: float, n_visits: int, max_visits: int) -> Report:
-        """So many visits at v / lam = `raw`, of a pass of which at most `max_visits` are left."""
+    def go(
+        self, raw: np.ndarray, strength: float, sigma: float, n_visits: int, max_visits: int
+    ) -> Report:
+        """So many visits at the weights `raw`, of a pass of which at most `max_visits` are left.
+
+        They are at `strength` times lambda: that of the centre of all shards.
+        """
         began, engine, point = time.perf_counter(), self.engine, self.engine.point
         lam, self._before = point.lam, whereabouts(point)
-        ell, engine.stride = float(point.arrays.ell.sum()), n_visits
-        point.lam = lam / sigma
+        ell, engine.stride = point.total_ell, n_visits
+        point.lam, engine.led_at = strength * lam / sigma, strength
         point.place(raw)
         point.rest, dual = raw - self._v / point.lam, point.dual()
         try:
@@ -142,9 +151,9 @@ class Shard:
                 engine.advance(max_visits, _always)
             gain = point.dual() - dual
         finally:
-            point.lam, point.rest, engine.stride = lam, None, None
-        self._change = (lam / sigma) * (point.raw - raw)
-        gained = float(point.arrays.ell.sum()) - ell
+            at, point.lam, point.rest, engine.stride = point.lam, lam, None, None
+        self._change = at * (point.raw - raw)
+        gained = point.total_ell - ell
         return Report(self._change, gained, gain, time.perf_counter() - began, self.notes())
 
     def settle(self, coefficient: float) -> None:
@@ -170,6 +179,9 @@ class Shard:
             engine.is_caught,
             engine.calls_to_refresh,
             engine.sweep_share,
+            engine.is_accelerated,
+            engine.method.catalyst,
+            engine.curvature(),
             engine.note or engine.method.words,
         )
 
