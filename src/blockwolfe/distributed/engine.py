@@ -6,46 +6,38 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.parts import Parts
-from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import LostError, Runner
-from blockwolfe.distributed.shard import Beginning, Notes, Report, Sums
+from blockwolfe.distributed.shard import Report
 from blockwolfe.distributed.splitting import Dealt
 from blockwolfe.distributed.states import in_order, join_states, join_sweeps
+from blockwolfe.distributed.together import Together
 from blockwolfe.distributed.watching import Log
-from blockwolfe.distributed.whole import Whole
 from blockwolfe.dual.walking import first_lam
-from blockwolfe.errors import OptionError
-from blockwolfe.methods.accelerated import AroundCentre
 from blockwolfe.methods.base import Setup
-from blockwolfe.methods.catalyst import Catalyst, Centre
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
 from blockwolfe.problem.state import State, are_within_bounds
 from blockwolfe.results.certificate import Certificate, PrimalValue
-from blockwolfe.results.counts import Counts
 
 if TYPE_CHECKING:
     from blockwolfe.distributed.method import Sharded
 
 __all__ = ["ShardedEngine"]
 
-Anything = TypeVar("Anything")
 
-
-class ShardedEngine(AroundCentre):
+class ShardedEngine(Together):
     """One pass after another, each in a few rounds."""
 
     method: Sharded
-    point: Whole
 
     def __init__(
         self,
@@ -53,67 +45,18 @@ class ShardedEngine(AroundCentre):
         setup: Setup,
         run: Callable[[int, Callable[[int], Any]], Runner],
     ) -> None:
-        self.method, self.blocks, state = method, setup.blocks, setup.state
-        self.n_blocks = len(setup.blocks)
-        self.split = _split_of(setup, method.n_shards)
-        self.members = self.split.members
-        self._sizes = np.array([len(some) for some in self.members])
-        self.point = Whole(setup.blocks, setup.lam, state.v, float(state.ell.sum()))
-        self._centre, self._problem = Centre(setup.lam), setup.problem
-        self._certified_w = self.w
-        self._hinge = np.zeros(self.n_blocks)
-        self._certificate_calls = 0
-        self._sigma = min(method.sigma or math.inf, float(len(self.members)))
-        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
-        self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
-        self._rounds_left = 0
-        self._has_walked = False  # whether lambda is not the one that shards begin with
-        self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
+        super().__init__(method.inner, method.n_shards, setup, run)
+        n_shards = len(self.members)
+        self.method, self.may_lose_parts = method, method.has_workers
+        self._certified_w, self._hinge = self.w, np.zeros(self.n_blocks)
         self._gap_numbers: dict[str, float] = {}
-        self.may_lose_parts = method.has_workers
+        self._sigma = min(method.sigma or math.inf, float(n_shards))
+        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, n_shards)
+        self._left = np.zeros(n_shards, dtype=np.int64)  # visits of the pass at work
+        self._rounds_left = 0
         writes_parts = method.has_workers and setup.checkpoint is not None
         self._parts = Parts(setup.checkpoint) if writes_parts else None
-        self.runner = run(len(self.members), self._beginnings(setup))
-        self._log = Log(len(self.members), self.runner.is_concurrent)
-        self._notes: list[Notes] = []
-        try:
-            self._notes = self._mended(self._checked_notes)
-            if all(notes.is_accelerated for notes in self._notes):
-                self._take_up(state)
-        except BaseException:
-            self.end()
-            raise
-        # (`counts` adds up the sweeps of all shards, each over its own corners)
-        self.sweep_share = self._notes[0].sweep_share / len(self.members)
-
-    def _beginnings(self, setup: Setup) -> Callable[[int], Beginning]:
-        """What each shard is made from: once, or again where its worker was lost."""
-        seeds = setup.rng.integers(2**63, size=len(self.members))
-        split, inner, lam = self.split, self.method.inner, setup.lam
-
-        def beginning(k: int) -> Beginning:
-            return Beginning(split.examples(k), inner, split.state(k), lam, int(seeds[k]))
-
-        return beginning
-
-    def _checked_notes(self) -> list[Notes]:
-        """Refuse a task that numbers its parts otherwise where it sees other examples."""
-        if isinstance(self.split, Dealt):
-            for k, truth in enumerate(self.runner.ask("truth")):
-                if not self.split.is_numbered_alike(k, *truth):
-                    raise OptionError(
-                        "method='sharded': the task numbers the parts of an example otherwise "
-                        "where it is given only some of them; use another method for this task."
-                    )
-        return self.runner.ask("notes")
-
-    def end(self) -> None:
-        """Let the shards go."""
-        self.runner.end()
-
-    def prepare(self) -> None:
-        """In every shard."""
-        self._mended(lambda: self.runner.ask("prepare"))
+        self._log = Log(n_shards, self.runner.is_concurrent)
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -176,48 +119,9 @@ class ShardedEngine(AroundCentre):
         self.point.move(found, c, self._sigma, rho)
         self._notes, self._is_torn = [report.notes for report in found], False
         if self.method.sigma is None:
-            sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
+            # (what was measured: at once where steps were too long, else bit by bit)
+            sigma = max(rho, math.sqrt(self._sigma * max(rho, 1.0)))
             self._sigma = min(sigma, float(len(reports)))
-
-    # -- acceleration ----------------------------------------------------------------------------
-
-    @property
-    def _catalyst(self) -> Catalyst | None:
-        """That of the methods of shards, where they agree: a new worker may be early yet."""
-        wanted = self._notes[0].catalyst
-        return wanted if all(notes.catalyst == wanted for notes in self._notes) else None
-
-    def _curvature(self) -> float:
-        total = sum(notes.curvature for notes in self._notes)
-        return total / (np.count_nonzero(self.blocks.weight > 0.0) * self._problem.unit)
-
-    # -- lost workers ----------------------------------------------------------------------------
-
-    def _mended(self, work: Callable[[], Anything]) -> Anything:
-        """What `work` returns, from the beginning of it where workers were lost."""
-        while True:
-            try:
-                return work()
-            except LostError:
-                self._mend()
-
-    def _mend(self) -> None:
-        """New workers for those that are lost, at shards as they were kept; v is theirs now."""
-        self._is_torn = True
-        while True:
-            self.runner.replace_lost()
-            with suppress(LostError):
-                self.runner.ask("settle", 0.0)
-                if self._has_walked:
-                    self.runner.ask("shrink", self.lam, None)
-                sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
-                break
-        self.point.put_all(sum(s.v for s in sums), self._sum_of_ells(sums))
-        self._centre.forget_distance()
-        self._is_torn = False
-
-    def _sum_of_ells(self, sums: list[Sums]) -> float:
-        return float(in_order(self.members, [s.ell for s in sums]).sum())
 
     # -- certificates ----------------------------------------------------------------------------
 
@@ -278,37 +182,9 @@ class ShardedEngine(AroundCentre):
     # -- what it knows ---------------------------------------------------------------------------
 
     @property
-    def w(self) -> np.ndarray:
-        """The weights of the present iterate."""
-        return self.point.w
-
-    @property
     def certified_w(self) -> np.ndarray:
         """With averaging, those of the average."""
         return self._certified_w if self.method.is_averaged else self.w
-
-    @property
-    def counts(self) -> Counts:
-        """How much work was done, by all shards."""
-        names = [field.name for field in fields(Counts)]
-        totals = {n: sum(getattr(k.counts, n) for k in self._notes) for n in names}
-        totals["certificate_calls"] += self._certificate_calls
-        return Counts(**totals)
-
-    @property
-    def gap_estimate(self) -> float:
-        """Sum of the block gaps as last seen, infinite until all were seen, and the distance."""
-        self._centre.measure(self.point, self.counts.visits)
-        return self._gap_of_blocks + self._centre.distance
-
-    @property
-    def _gap_of_blocks(self) -> float:
-        return float(sum(notes.gap for notes in self._notes))
-
-    @property
-    def has_visited_open(self) -> bool:
-        """Whether every block that had a gap at the last certificate was visited since."""
-        return all(notes.has_visited_open for notes in self._notes)
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
         """Active sets, rounds; the state of estimates, or the dual without a certificate."""
@@ -435,11 +311,6 @@ class ShardedEngine(AroundCentre):
         self._left = read.array("left", np.int64, (len(self.members),), least=0)
         self._rounds_left = read.integer("rounds_left")
         self._log.restore(read.inside("log"))
-
-
-def _split_of(setup: Setup, n_shards: int) -> Dealt | ShardedProblem:
-    problem = setup.problem
-    return problem if isinstance(problem, ShardedProblem) else Dealt(setup, n_shards)
 
 
 def _shared(n_visits: int, sizes: np.ndarray, first: int) -> np.ndarray:

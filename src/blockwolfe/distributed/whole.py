@@ -28,7 +28,7 @@ class Whole(PulledPoint):
 
     @property
     def raw(self) -> np.ndarray:
-        """v / lam, and what pulls it."""
+        """The weights before bounds."""
         return self._raw
 
     @property

@@ -75,12 +75,11 @@ class AcceleratedEngine(AroundCentre, DualEngine):
         self._centre.before_pass(catalyst, self.point, left, visits, self._curvature)
 
     def _curvature(self) -> float:
-        n_counted = np.count_nonzero(self.blocks.weight > 0.0)
-        return self.curvature() / (n_counted * self._unit)
+        return self.curvature(self._unit) / np.count_nonzero(self.blocks.weight > 0.0)
 
-    def curvature(self) -> float:
-        """The sum of |d_i|^2 / weight_i of a long step in each block."""
-        return curvature_of(self._sqnorms(), self.blocks.weight)
+    def curvature(self, unit: float = 1.0) -> float:
+        """The sum of |d_i|^2 / weight_i of a long step in each block, over the unit of losses."""
+        return curvature_of(self._sqnorms() / unit, self.blocks.weight)
 
     @cached_property
     def _unit(self) -> float:

@@ -7,8 +7,8 @@ where the data are many. Pairwise steps from there on, over the corners kept so 
 cache unless the task's oracle is as cheap as looking at stored corners. Where lambda is small
 visits are accelerated (`methods.catalyst`); not with an oracle that is not exact. With the cache,
 where visits are not accelerated, or no more, and once passes have become slow, come rounds of
-conjugate gradients over all stored corners. Neither comes with an average, nor with a kernel. Where the oracle is slow, and
-rounds are possible, all of this gives way to `bcfw.sparing`.
+conjugate gradients over all stored corners. Neither comes with an average, nor with a kernel. Where
+the oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
 
 Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
 as a whole, by `WholeBlocks`; not with an average.

@@ -295,7 +295,7 @@ class Centre:
 
 
 def curvature_of(sqnorms: np.ndarray, weight: np.ndarray) -> float:
-    """The sum of |d_i|^2 / weight_i over all blocks with a weight: n times lambda, for each."""
+    """The sum of |d_i|^2 / weight_i over all blocks with a weight."""
     counts = weight > 0.0
     with np.errstate(over="ignore"):
         return float(np.sum(sqnorms[counts] / weight[counts]))
