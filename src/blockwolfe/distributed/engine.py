@@ -108,7 +108,7 @@ class ShardedEngine(Together):
             self._mend()
             return
         found = list(known.values())
-        c, rho = self.point.step(found)
+        c, rho = self.point.step(found, self.runner.share)
         shares = np.zeros(len(reports))
         shares[list(known)] = c
         try:
@@ -116,7 +116,7 @@ class ShardedEngine(Together):
         except LostError:
             self._mend()
             return
-        self.point.move(found, c, self._sigma, rho)
+        self.point.move(found, c, self._sigma, rho, self.runner.share)
         self._notes, self._is_torn = [report.notes for report in found], False
         if self.method.sigma is None:
             # (what was measured: at once where steps were too long, else bit by bit)

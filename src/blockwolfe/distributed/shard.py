@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.parts import Part
 from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
@@ -28,7 +29,14 @@ from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Sweep, sweep
-from blockwolfe.problem.state import State, Store, initial_state, rebuild_v
+from blockwolfe.problem.state import (
+    State,
+    Store,
+    dual_at,
+    initial_state,
+    rebuild_v,
+    within_bounds,
+)
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.counts import Counts
 
@@ -90,6 +98,8 @@ class Report:
 
     change: np.ndarray  # of v, by its blocks
     ell: float  # likewise
+    slope: float  # of the dual along the change, at the weights that the round began with
+    square: float  # |change|^2
     gain: float  # of the dual, as far as the shard can tell
     seconds: float
     notes: Notes
@@ -145,16 +155,28 @@ class Shard:
         ell, engine.stride = point.total_ell, n_visits
         point.lam, engine.led_at = strength * lam / sigma, strength
         point.place(raw)
-        point.rest, dual = raw - self._v / point.lam, point.dual()
+        if engine.method.conjugate is not None:  # (rounds rebuild w from v; nothing else does)
+            point.rest = raw - self._v / point.lam
         try:
             if n_visits:  # (without any it would begin a pass, and end it)
                 engine.advance(max_visits, _always)
-            gain = point.dual() - dual
         finally:
             at, point.lam, point.rest, engine.stride = point.lam, lam, None, None
-        self._change = at * (point.raw - raw)
+        self._change = point.raw - raw
+        self._change *= at
         gained = point.total_ell - ell
-        return Report(self._change, gained, gain, time.perf_counter() - began, self.notes())
+        slope, square, gain = self._along(raw, gained, at)
+        seconds = time.perf_counter() - began
+        return Report(self._change, gained, slope, square, gain, seconds, self.notes())
+
+    def _along(self, raw: np.ndarray, ell: float, lam: float) -> tuple[float, float, float]:
+        """Of the change of a round at `raw`: slope, square, and the gain at this lambda."""
+        change, blocks, w = self._change, self.blocks, within_bounds(self.blocks, raw)
+        slope, square = ell - inner(w, change), inner(change, change)
+        if not blocks.is_bounded:
+            return slope, square, slope - square / (2.0 * lam)
+        before, after = (dual_at(blocks, x, 0.0, lam) for x in (raw, self.engine.point.raw))
+        return slope, square, ell + after - before
 
     def settle(self, coefficient: float) -> None:
         """That much of the last round was taken; none of it also where it was not finished."""
@@ -165,7 +187,9 @@ class Shard:
             cache, visits = self.engine.method.cache, self.engine.ledger.visits
             max_bytes = cache.max_bytes if cache is not None else None
             go_back(self.engine.point, before, 1.0 - coefficient, visits, max_bytes)
-        if coefficient > 0.0:
+        if coefficient == 1.0:
+            self._v += self._change
+        elif coefficient > 0.0:
             self._v += coefficient * self._change
 
     def notes(self) -> Notes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import Share
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.shard import Report
@@ -68,15 +69,16 @@ class Whole(PulledPoint):
 
     # -- rounds ----------------------------------------------------------------------------------
 
-    def step(self, reports: Sequence[Report]) -> tuple[np.ndarray, float]:
+    def step(self, reports: Sequence[Report], share: Share) -> tuple[np.ndarray, float]:
         """The coefficients of the joint step, and how much the changes have in common."""
-        changes = [report.change for report in reports]
-        return joint_step(self.blocks, self._raw, self.lam, changes, _ells(reports))
+        return joint_step(self.blocks, self._raw, self.lam, reports, share)
 
-    def move(self, reports: Sequence[Report], c: np.ndarray, sigma: float, rho: float) -> None:
+    def move(
+        self, reports: Sequence[Report], c: np.ndarray, sigma: float, rho: float, share: Share
+    ) -> None:
         """Make it: each shard has worked at lambda / sigma; rho is what changes have in common."""
-        self._raw = moved(self._raw, self.lam, [report.change for report in reports], c)
-        self._ell += float(c @ _ells(reports))
+        self._raw = moved(self._raw, self.lam, reports, c, share)
+        self._ell += float(c @ np.array([report.ell for report in reports]))
         self._climbed += sum(report.gain for report in reports) * max(rho, 1.0) ** 2 / sigma
 
     # -- checkpoints -----------------------------------------------------------------------------
@@ -90,7 +92,3 @@ class Whole(PulledPoint):
         self._raw = read.array("raw", np.float64, (self.blocks.n_features,))
         self.lam, self._ell = read.number("lam", least=LEAST_LAM), read.number("ell")
         self._climbed = read.number("climbed")
-
-
-def _ells(reports: Sequence[Report]) -> np.ndarray:
-    return np.array([report.ell for report in reports])
