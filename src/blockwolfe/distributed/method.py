@@ -40,7 +40,8 @@ class Sharded(Method):
     engine : "threads", for tasks of this library and jitted ones; "processes", each with a copy
         of its examples, for oracles in Python; "ray", an actor of a Ray cluster each (needs the
         extra `ray`); or "serial", one shard after another.
-    inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one.
+    inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one. Where it is
+        accelerated (`catalyst`), all shards go by one centre.
     rounds : joint steps in a pass. By default as many as take a fifth of the work, which is counted
         and not timed; at most 8.
     sigma : how many shards each one takes for pulling in its own direction, from 1 to `n_shards`.
