@@ -99,6 +99,26 @@ def test_what_rounds_climb_never_falls(make):
     assert n_compared > 2
 
 
+@BOTH
+def test_a_shard_climbs_what_all_of_them_climb(make):
+    """A single one reckons to the last digit: its visits are at s times lambda."""
+    problem, n_compared = make("chain-dense"), 0
+    shards = bw.ShardedProblem(
+        problem.task, [(problem.X, problem.Y)], "serial", bounds=problem.bounds
+    )
+    engine = engine_of(shards, bw.Sharded(1, "serial", INNER), lam=LAM)
+    for _ in range(12):
+        rest, before = engine.point.rest, engine.point.dual()
+        rest = None if rest is None else rest.copy()
+        engine.advance(len(problem), always)
+        if rest is not None and np.array_equal(rest, engine.point.rest):
+            gain = engine.point.dual() - before
+            assert gain > 0.0
+            assert engine.row_numbers(False)["local_gain"] == pytest.approx(gain, rel=1e-6)
+            n_compared += 1
+    assert n_compared > 2
+
+
 # -- the same run -------------------------------------------------------------------------------
 
 
