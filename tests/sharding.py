@@ -4,11 +4,12 @@ import dataclasses
 import functools
 
 import numpy as np
+import pytest
 
 import blockwolfe as bw
 from blockwolfe.methods.base import Setup
 from blockwolfe.problem.workers import Workers
-from zoo import PROBLEMS
+from zoo import PROBLEMS, bounded, enumerated_optimum
 
 LAM, TOL = 0.3, 0.01
 
@@ -29,6 +30,30 @@ def problem_of(name):
     return cut_problem() if name == "cut" else PROBLEMS[name]()
 
 
+@functools.cache
+def bounded_problem(name):
+    problem = problem_of(name)
+    return bw.Problem(problem.task, problem.X, problem.Y, bounds=bounded(problem))
+
+
+@functools.cache
+def optimum_of(make, name, lam=LAM):
+    problem = make(name)
+    blocks = problem.blocks
+    bounds = (blocks.lower, blocks.upper) if blocks.is_bounded else None
+    return enumerated_optimum(problem, lam, bounds)[0]
+
+
+def check_optimal(problem, best, result):
+    """The certificate brackets the optimum, and holds for an independent full pass."""
+    certificate, lam = result.certificate, result.lam
+    assert result.is_certified
+    assert certificate.dual <= best + 1e-7 <= certificate.primal + 2e-7
+    again = bw.certify(problem, result.state, lam, w=result.w)
+    assert again.gap == pytest.approx(certificate.gap, rel=1e-6, abs=1e-12)
+    assert again.dual == pytest.approx(certificate.dual, rel=1e-9)
+
+
 def numbers(result):
     """All that two equal runs have in common, to the bit."""
     state = result.last_state
@@ -43,11 +68,11 @@ def numbers(result):
     ]
 
 
-def engine_of(problem, method, checkpoint=None):
+def engine_of(problem, method, checkpoint=None, lam=LAM, seed=0, state=None):
     """A method at work, without a driver."""
-    blocks, rng = problem.blocks, np.random.default_rng(0)
-    state, workers = problem.initial_state(), Workers(blocks, 1)
-    given = Setup(blocks, state, LAM, rng, workers, problem=problem, checkpoint=checkpoint)
+    blocks, rng = problem.blocks, np.random.default_rng(seed)
+    state, workers = state or problem.initial_state(), Workers(blocks, 1)
+    given = Setup(blocks, state, lam, rng, workers, problem=problem, checkpoint=checkpoint)
     return method.start(given)
 
 

@@ -1,39 +1,21 @@
 """Shards: one is the unsharded run, several find the same optimum, and runners do not matter."""
 
-import functools
 import signal
 
 import numpy as np
 import pytest
 
 import blockwolfe as bw
-from sharding import LAM, TOL, engine_of, numbers, problem_of
-from zoo import bounded, enumerated_optimum
-
-
-@functools.cache
-def bounded_problem(name):
-    problem = problem_of(name)
-    return bw.Problem(problem.task, problem.X, problem.Y, bounds=bounded(problem))
-
-
-@functools.cache
-def optimum_of(make, name):
-    problem = make(name)
-    blocks = problem.blocks
-    bounds = (blocks.lower, blocks.upper) if blocks.is_bounded else None
-    return enumerated_optimum(problem, LAM, bounds)[0]
-
-
-def check_optimal(problem, best, result):
-    """The certificate brackets the optimum, and holds for an independent full pass."""
-    certificate = result.certificate
-    assert result.is_certified
-    assert certificate.dual <= best + 1e-7 <= certificate.primal + 2e-7
-    again = bw.certify(problem, result.state, LAM, w=result.w)
-    assert again.gap == pytest.approx(certificate.gap, rel=1e-6, abs=1e-12)
-    assert again.dual == pytest.approx(certificate.dual, rel=1e-9)
-
+from sharding import (
+    LAM,
+    TOL,
+    bounded_problem,
+    check_optimal,
+    engine_of,
+    numbers,
+    optimum_of,
+    problem_of,
+)
 
 TASKS = ["chain-dense", "multiclass-dense", "cut", "multiclass-python"]
 INNER = ["auto", "bcfw", "bcfw+gap+pairwise+cache", "bcfw+blended+averaging"]
@@ -98,7 +80,7 @@ def test_the_dual_never_decreases(make, sigma):
 def check_joined(engine):
     """All shards are where w and ell say that they are."""
     v = sum(sums.v for sums in engine.runner.ask("sums"))
-    assert engine._raw == pytest.approx(v / LAM, abs=1e-12)
+    assert engine.point.raw == pytest.approx(v / LAM, abs=1e-12)
 
 
 def test_ctrl_c_leaves_all_shards_and_w_at_one_point(monkeypatch):
@@ -115,9 +97,9 @@ def test_ctrl_c_leaves_all_shards_and_w_at_one_point(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         engine.advance(engine.n_blocks, lambda: True)
     monkeypatch.undo()
-    assert not engine._raw.any()  # (w has not moved)
+    assert not engine.point.raw.any()  # (w has not moved)
     engine.to_save()
-    assert engine._raw.any()
+    assert engine.point.raw.any()
     check_joined(engine)
 
 
@@ -126,7 +108,7 @@ def test_a_round_that_was_never_joined_is_taken_back(message):
     engine = engine_of(problem_of("chain-dense"), bw.Sharded(3, "serial", "bcfw+pairwise"))
     engine.advance(engine.n_blocks, lambda: True)
     before = [shard.engine.point.store() for shard in engine.runner._shards]
-    engine.runner.ask("go", engine._raw, 2.0, 4, 4)
+    engine.runner.ask("go", engine.point.raw, 1.0, 2.0, 4, 4)
     engine.runner.ask(message)
     for shard, store in zip(engine.runner._shards, before, strict=True):
         assert shard.engine.point.store().ell == pytest.approx(store.ell, abs=1e-12)

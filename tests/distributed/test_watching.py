@@ -10,7 +10,7 @@ from sharding import LAM, TOL, problem_of
 
 
 def report(seconds, gain=0.0):
-    return Report(np.zeros(1), 0.0, gain, seconds, None)
+    return Report(np.zeros(1), 0.0, 0.0, 0.0, gain, seconds, None)
 
 
 def test_numbers_of_rounds():

@@ -64,8 +64,6 @@ def test_options_that_do_not_go_together_are_refused():
         bw.BCFW(catalyst=STRONG, averaging=True)
     with pytest.raises(OptionError, match="line_search=False"):
         bw.BCFW(catalyst=STRONG, step=bw.FW(line_search=False))
-    with pytest.raises(OptionError, match="leave catalyst out"):
-        bw.Sharded(2, inner=METHOD)
     kernel = bw.Problem(bw.tasks.Chain(kernel="rbf"), *chain_data(n=4))
     with pytest.raises(OptionError, match="kernel"):
         bw.solve(kernel, LAM, METHOD)
@@ -165,7 +163,7 @@ def test_w_stays_where_it_begins_and_where_the_strength_changes(problem):
     engine = engine_of(problem, replace(METHOD, catalyst=None), LAM)
     engine.advance(len(problem), always)
     w, v, centre = engine.w.copy(), engine.point.v, engine._centre
-    centre.before_pass(STRONG, engine.point, engine.ledger, engine._sqnorms())
+    centre.before_pass(STRONG, engine.point, engine.gap_estimate, 10, engine._curvature)
     assert centre.strength == 10.0
     np.testing.assert_allclose(engine.w, w, atol=1e-13)
     np.testing.assert_allclose(engine.point.v, v, atol=1e-13)
@@ -431,15 +429,6 @@ def test_auto_has_it_where_there_is_one_w_to_centre():
     assert averaged.method.catalyst is None
     kernel = bw.Problem(bw.tasks.Multiclass(kernel="rbf"), *multiclass_data(n=8))
     assert bw.solve(kernel, LAM, "auto", 0.1, random_state=0).method.catalyst is None
-
-
-def test_auto_in_shards_goes_without_it():
-    sharded = bw.Sharded(2, engine="serial")
-    assert sharded.is_monotone
-    found = bw.solve(FREE, LAM, sharded, 1e-4, random_state=0)
-    assert found.is_certified
-    assert not bw.Sharded(1).is_monotone
-    assert bw.Sharded(1).can_stall
 
 
 @pytest.mark.parametrize("seed", range(3))

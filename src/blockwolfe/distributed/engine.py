@@ -6,46 +6,35 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
-from blockwolfe.distributed.joint import joint_step, moved
 from blockwolfe.distributed.parts import Parts
-from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.distributed.rounds import rounds_by_work
 from blockwolfe.distributed.runners import LostError, Runner
-from blockwolfe.distributed.shard import Beginning, Notes, Report, Sums
+from blockwolfe.distributed.shard import Report
 from blockwolfe.distributed.splitting import Dealt
 from blockwolfe.distributed.states import in_order, join_states, join_sweeps
+from blockwolfe.distributed.together import Together
 from blockwolfe.distributed.watching import Log
-from blockwolfe.dual.restoring import LEAST_LAM
 from blockwolfe.dual.walking import first_lam
-from blockwolfe.errors import OptionError
-from blockwolfe.methods.base import Setup, WalkingEngine
+from blockwolfe.methods.base import Setup
 from blockwolfe.methods.diagnostics import non_uniformity
 from blockwolfe.problem.certificate import certificate_of, primal_of
-from blockwolfe.problem.state import (
-    State,
-    are_within_bounds,
-    dual_at,
-    weights_of,
-    within_bounds,
-)
+from blockwolfe.problem.state import State, are_within_bounds
 from blockwolfe.results.certificate import Certificate, PrimalValue
-from blockwolfe.results.counts import Counts
 
 if TYPE_CHECKING:
     from blockwolfe.distributed.method import Sharded
 
 __all__ = ["ShardedEngine"]
 
-Anything = TypeVar("Anything")
 
-
-class ShardedEngine(WalkingEngine):
+class ShardedEngine(Together):
     """One pass after another, each in a few rounds."""
 
     method: Sharded
@@ -56,77 +45,40 @@ class ShardedEngine(WalkingEngine):
         setup: Setup,
         run: Callable[[int, Callable[[int], Any]], Runner],
     ) -> None:
-        self.method, self.blocks, self.lam = method, setup.blocks, setup.lam
-        self.n_blocks = len(setup.blocks)
-        self.split = _split_of(setup, method.n_shards)
-        self.members = self.split.members
-        self._sizes = np.array([len(some) for some in self.members])
-        self._raw = setup.state.v / setup.lam  # v / lam, before bounds
-        self._ell = float(setup.state.ell.sum())
-        self._certified_w = self.w
-        self._hinge = np.zeros(self.n_blocks)
-        self._certificate_calls = 0
-        self._sigma = min(method.sigma or math.inf, float(len(self.members)))
-        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, len(self.members))
-        self._left = np.zeros(len(self.members), dtype=np.int64)  # visits of the pass at work
-        self._rounds_left = 0
-        self._has_walked = False  # whether lambda is not the one that shards begin with
-        self._is_torn = False  # whether v here is not the sum over shards, as after Ctrl-C
+        super().__init__(method.inner, method.n_shards, setup, run)
+        n_shards = len(self.members)
+        self.method, self.may_lose_parts = method, method.has_workers
+        self._certified_w, self._hinge = self.w, np.zeros(self.n_blocks)
         self._gap_numbers: dict[str, float] = {}
-        self.may_lose_parts = method.has_workers
+        self._sigma = min(method.sigma or math.inf, float(n_shards))
+        self._n_rounds = method.rounds or rounds_by_work(setup.blocks, n_shards)
+        self._left = np.zeros(n_shards, dtype=np.int64)  # visits of the pass at work
+        self._rounds_left = 0
         writes_parts = method.has_workers and setup.checkpoint is not None
         self._parts = Parts(setup.checkpoint) if writes_parts else None
-        self.runner = run(len(self.members), self._beginnings(setup))
-        self._log = Log(len(self.members), self.runner.is_concurrent)
-        self._notes: list[Notes] = []
-        try:
-            self._notes = self._mended(self._checked_notes)
-        except BaseException:
-            self.end()
-            raise
-        # (`counts` adds up the sweeps of all shards, each over its own corners)
-        self.sweep_share = self._notes[0].sweep_share / len(self.members)
-
-    def _beginnings(self, setup: Setup) -> Callable[[int], Beginning]:
-        """What each shard is made from: once, or again where its worker was lost."""
-        seeds = setup.rng.integers(2**63, size=len(self.members))
-        split, inner, lam = self.split, self.method.inner, setup.lam
-
-        def beginning(k: int) -> Beginning:
-            return Beginning(split.examples(k), inner, split.state(k), lam, int(seeds[k]))
-
-        return beginning
-
-    def _checked_notes(self) -> list[Notes]:
-        """Refuse a task that numbers its parts otherwise where it sees other examples."""
-        if isinstance(self.split, Dealt):
-            for k, truth in enumerate(self.runner.ask("truth")):
-                if not self.split.is_numbered_alike(k, *truth):
-                    raise OptionError(
-                        "method='sharded': the task numbers the parts of an example otherwise "
-                        "where it is given only some of them; use another method for this task."
-                    )
-        return self.runner.ask("notes")
-
-    def end(self) -> None:
-        """Let the shards go."""
-        self.runner.end()
-
-    def prepare(self) -> None:
-        """In every shard."""
-        self._mended(lambda: self.runner.ask("prepare"))
+        self._log = Log(n_shards, self.runner.is_concurrent)
 
     # -- rounds ----------------------------------------------------------------------------------
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """A pass of every shard over its own blocks, in rounds."""
         if not self._rounds_left:
-            n_visits = min(max_visits, self.n_blocks)
-            self._left = _shared(n_visits, self._sizes, self.counts.visits)
-            self._rounds_left = -(-self._n_rounds * n_visits // self.n_blocks)
-            self._log.begin_pass()
+            if self._is_torn:
+                self._mend()
+            with uninterrupted():
+                self._begin_pass(min(max_visits, self.n_blocks))
         while self._rounds_left and may_go_on():
             self._make_round()
+
+    def _begin_pass(self, n_visits: int) -> None:
+        catalyst, visits = self._catalyst, self.counts.visits
+        if catalyst is not None:
+            self._centre.before_pass(
+                catalyst, self.point, self._gap_of_blocks, visits, self._curvature
+            )
+        self._left = _shared(n_visits, self._sizes, visits)
+        self._rounds_left = -(-self._n_rounds * n_visits // self.n_blocks)
+        self._log.begin_pass()
 
     def _make_round(self) -> None:
         if self._is_torn:
@@ -134,8 +86,9 @@ class ShardedEngine(WalkingEngine):
         visits = -(-self._left // self._rounds_left)
         began = time.perf_counter()
         each = list(zip(visits.tolist(), self._left.tolist(), strict=True))
+        common = (self.point.raw, self._centre.strength, self._sigma)
         try:
-            reports: list[Report | None] = self.runner.ask("go", self._raw, self._sigma, each=each)
+            reports: list[Report | None] = self.runner.ask("go", *common, each=each)
         except LostError as lost:  # (the others have done their work)
             reports = lost.answers
         except BaseException:  # (what some have done alone is taken back by all)
@@ -150,13 +103,12 @@ class ShardedEngine(WalkingEngine):
     def _join(self, reports: list[Report | None]) -> None:
         """The joint step of a round; a shard whose worker was lost stays where it was kept."""
         known = {k: report for k, report in enumerate(reports) if report is not None}
-        changes = [report.change for report in known.values()]
-        ells = np.array([report.ell for report in known.values()])
         self._is_torn = True
         if not known:
             self._mend()
             return
-        c, rho = joint_step(self.blocks, self._raw, self.lam, changes, ells)
+        found = list(known.values())
+        c, rho = self.point.step(found, self.runner.share)
         shares = np.zeros(len(reports))
         shares[list(known)] = c
         try:
@@ -164,39 +116,12 @@ class ShardedEngine(WalkingEngine):
         except LostError:
             self._mend()
             return
-        self._raw = moved(self._raw, self.lam, changes, c)
-        self._ell, self._is_torn = self._ell + float(c @ ells), False
-        self._notes = [report.notes for report in known.values()]
+        self.point.move(found, c, self._sigma, rho, self.runner.share)
+        self._notes, self._is_torn = [report.notes for report in found], False
         if self.method.sigma is None:
-            sigma = math.sqrt(self._sigma * max(rho, 1.0))  # (what was measured, but not at once)
+            # (what was measured: at once where steps were too long, else bit by bit)
+            sigma = max(rho, math.sqrt(self._sigma * max(rho, 1.0)))
             self._sigma = min(sigma, float(len(reports)))
-
-    # -- lost workers ----------------------------------------------------------------------------
-
-    def _mended(self, work: Callable[[], Anything]) -> Anything:
-        """What `work` returns, from the beginning of it where workers were lost."""
-        while True:
-            try:
-                return work()
-            except LostError:
-                self._mend()
-
-    def _mend(self) -> None:
-        """New workers for those that are lost, at shards as they were kept; v is theirs now."""
-        self._is_torn = True
-        while True:
-            self.runner.replace_lost()
-            with suppress(LostError):
-                self.runner.ask("settle", 0.0)
-                if self._has_walked:
-                    self.runner.ask("shrink", self.lam, None)
-                sums, self._notes = self.runner.ask("sums"), self.runner.ask("notes")
-                break
-        self._raw = sum(s.v for s in sums) / self.lam
-        self._ell, self._is_torn = self._sum_of_ells(sums), False
-
-    def _sum_of_ells(self, sums: list[Sums]) -> float:
-        return float(in_order(self.members, [s.ell for s in sums]).sum())
 
     # -- certificates ----------------------------------------------------------------------------
 
@@ -208,12 +133,13 @@ class ShardedEngine(WalkingEngine):
         sums = self.runner.ask("sums")
         v, average = sum(s.v for s in sums), sum(s.average for s in sums)
         ell = self._sum_of_ells(sums)
-        w = weights_of(self.blocks, average, self.lam)
+        w = self.point.weights(average)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
-        certificate = certificate_of(self.blocks, average, ell, found, self.lam)
-        self._raw, self._certified_w, self._is_torn = v / self.lam, w, False
+        certificate = certificate_of(self.blocks, average, ell, found, self.lam, w)
+        self.point.put(v)
+        self._certified_w, self._is_torn = w, False
         self._hinge = found.hinge
-        taken = self.runner.ask("take", self._raw)
+        taken = self.runner.ask("take", self.point.raw)
         self._notes = [notes for notes, _, _ in taken]
         self._note_gaps(*(in_order(self.members, [t[j] for t in taken]) for j in (1, 2)))
         self._certificate_calls += self.n_blocks
@@ -256,32 +182,9 @@ class ShardedEngine(WalkingEngine):
     # -- what it knows ---------------------------------------------------------------------------
 
     @property
-    def w(self) -> np.ndarray:
-        """The weights of the present iterate."""
-        return within_bounds(self.blocks, self._raw)
-
-    @property
     def certified_w(self) -> np.ndarray:
         """With averaging, those of the average."""
         return self._certified_w if self.method.is_averaged else self.w
-
-    @property
-    def counts(self) -> Counts:
-        """How much work was done, by all shards."""
-        names = [field.name for field in fields(Counts)]
-        totals = {n: sum(getattr(k.counts, n) for k in self._notes) for n in names}
-        totals["certificate_calls"] += self._certificate_calls
-        return Counts(**totals)
-
-    @property
-    def gap_estimate(self) -> float:
-        """Sum of the block gaps as last seen; infinite until all were seen."""
-        return float(sum(notes.gap for notes in self._notes))
-
-    @property
-    def has_visited_open(self) -> bool:
-        """Whether every block that had a gap at the last certificate was visited since."""
-        return all(notes.has_visited_open for notes in self._notes)
 
     def row_numbers(self, is_certified: bool) -> dict[str, float]:
         """Active sets, rounds; the state of estimates, or the dual without a certificate."""
@@ -291,10 +194,6 @@ class ShardedEngine(WalkingEngine):
         if is_certified:
             return numbers | self._gap_numbers
         return numbers if self.method.is_averaged else numbers | {"dual": self.dual()}
-
-    def dual(self) -> float:
-        """D of the present iterate."""
-        return dual_at(self.blocks, self._raw, self._ell, self.lam)
 
     def state(self) -> State | None:
         """The point of the certificate: with averaging, the average; None: it stays with shards."""
@@ -308,7 +207,8 @@ class ShardedEngine(WalkingEngine):
         if not isinstance(self.split, Dealt):
             return None
         states = self._mended(lambda: self.runner.ask("state", is_last))
-        return join_states(self.blocks, self.members, states, sum(s.v for s in states))
+        joined = join_states(self.blocks, self.members, states, sum(s.v for s in states))
+        return replace(joined, pull=self._centre.pull(self.point))
 
     # -- walking ---------------------------------------------------------------------------------
 
@@ -327,12 +227,13 @@ class ShardedEngine(WalkingEngine):
         return self._gaps_and_slopes(1)
 
     def _gaps_and_slopes(self, which: int) -> np.ndarray:
-        found = self._mended(lambda: self.runner.ask("gaps", self._raw))
+        found = self._mended(lambda: self.runner.ask("gaps", self.point.raw))
         return in_order(self.members, [each[which] for each in found])
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """Go to rho times lambda at the same w."""
-        self.lam, self._ell, self._has_walked = rho * self.lam, rho * self._ell, True
+        self.point.shrink(rho)
+        self._has_walked = True
         each = [(gap[some],) for some in self.members]
         self._notes = self._mended(lambda: self.runner.ask("shrink", self.lam, each=each))
 
@@ -344,11 +245,12 @@ class ShardedEngine(WalkingEngine):
         moved_there = self.runner.ask("move_to_loss")
         self.has_largest_losses = all(is_sure for _, is_sure in moved_there)
         sums = self.runner.ask("sums")
-        v, self._ell = sum(s.v for s in sums), self._sum_of_ells(sums)
-        lam, wt = first_lam(self.blocks, v, self._ell, self._hinge_at, tol)
-        self.lam, self._has_walked = lam or 1.0, True
+        v, ell = sum(s.v for s in sums), self._sum_of_ells(sums)
+        lam, wt = first_lam(self.blocks, v, ell, self._hinge_at, tol)
+        self.point.lam, self._has_walked = lam or 1.0, True
         self.runner.ask("call_lam", self.lam)
-        self._raw, self._notes = v / self.lam, [notes for notes, _ in moved_there]
+        self.point.put_all(v, ell)
+        self._notes = [notes for notes, _ in moved_there]
         self._certificate_calls += self.n_blocks  # (of the maximum over scores)
         return lam, wt
 
@@ -364,9 +266,8 @@ class ShardedEngine(WalkingEngine):
         parts = self._mended(self._saved_parts)
         return {
             "shards": parts,
-            "raw": self._raw,
-            "lam": self.lam,
-            "ell": self._ell,
+            **self.point.to_save(),
+            "centre": self._centre.to_save(self.point),
             "hinge": self._hinge,
             "certified_w": self._certified_w,
             "certificate_calls": self._certificate_calls,
@@ -400,8 +301,8 @@ class ShardedEngine(WalkingEngine):
             each = [(part,) for part in self._parts.restore(parts, len(self.members))]
         self._notes = self._mended(lambda: self.runner.ask("restore", each=each))
         self.runner.keep([part for (part,) in each])
-        self._raw = read.array("raw", np.float64, (d,))
-        self.lam, self._ell = read.number("lam", least=LEAST_LAM), read.number("ell")
+        self.point.restore(read)
+        self._centre.restore(read.inside("centre").values, self.point)
         self._has_walked = True
         self._hinge = read.array("hinge", np.float64, (self.n_blocks,))
         self._certified_w = read.array("certified_w", np.float64, (d,))
@@ -410,11 +311,6 @@ class ShardedEngine(WalkingEngine):
         self._left = read.array("left", np.int64, (len(self.members),), least=0)
         self._rounds_left = read.integer("rounds_left")
         self._log.restore(read.inside("log"))
-
-
-def _split_of(setup: Setup, n_shards: int) -> Dealt | ShardedProblem:
-    problem = setup.problem
-    return problem if isinstance(problem, ShardedProblem) else Dealt(setup, n_shards)
 
 
 def _shared(n_visits: int, sizes: np.ndarray, first: int) -> np.ndarray:

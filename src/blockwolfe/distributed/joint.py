@@ -15,16 +15,17 @@ again and again, while that gains.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from blockwolfe.base.box_qp import maximize_on_box
-from blockwolfe.base.inner import inner
+from blockwolfe.base.inner import Share, in_turn, inners, pieces
 from blockwolfe.dual.line_search import Box, step_along
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import within_bounds
 
-__all__ = ["coupling", "joint_step", "moved"]
+__all__ = ["Direction", "coupling", "joint_step", "moved"]
 
 # Steps under bounds: each is exact along its direction, and few are needed.
 MOST_STEPS = 20
@@ -32,18 +33,42 @@ MOST_STEPS = 20
 ENOUGH = 1e-6
 
 
-def joint_step(
-    blocks: Blocks, raw: np.ndarray, lam: float, changes: Sequence[np.ndarray], ells: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """The coefficients: v changes by `changes`, and ell by `ells`, where they are all one.
+class Direction(Protocol):
+    """What a shard has changed, and what it knows of that."""
 
-    `raw` is v / lam as it was before. Besides, how much the changes have in common (`coupling`).
+    @property
+    def change(self) -> np.ndarray:
+        """Of v."""
+
+    @property
+    def ell(self) -> float:
+        """Of ell."""
+
+    @property
+    def slope(self) -> float:
+        """Ell - <w, change>."""
+
+    @property
+    def square(self) -> float:
+        """|change|^2."""
+
+
+def joint_step(
+    blocks: Blocks,
+    raw: np.ndarray,
+    lam: float,
+    found: Sequence[Direction],
+    share: Share = in_turn,
+) -> tuple[np.ndarray, float]:
+    """The coefficients of these directions, and how much they have in common (`coupling`).
+
+    `raw` is v / lam, and what pulls it, as it was before.
     """
-    gram = _gram(changes)
+    gram = _gram([one.change for one in found], [one.square for one in found], share)
+    slopes = np.array([one.slope for one in found])
     if blocks.is_bounded:
-        return _bounded_joint_step(blocks, raw, lam, changes, ells), coupling(gram)
-    slope = ells - np.array([inner(raw, change) for change in changes])
-    return maximize_on_box(gram / lam, slope), coupling(gram)
+        return _bounded_joint_step(blocks, raw, lam, found, slopes), coupling(gram)
+    return maximize_on_box(gram / lam, slopes), coupling(gram)
 
 
 def coupling(gram: np.ndarray) -> float:
@@ -59,38 +84,56 @@ def coupling(gram: np.ndarray) -> float:
     return float(gram.sum()) / own if own > 0.0 else 1.0
 
 
-def moved(raw: np.ndarray, lam: float, changes: Sequence[np.ndarray], c: np.ndarray) -> np.ndarray:
+def moved(
+    raw: np.ndarray,
+    lam: float,
+    found: Sequence[Direction],
+    c: np.ndarray,
+    share: Share = in_turn,
+) -> np.ndarray:
     """What `raw` is after the step, summed in the order of shards."""
-    raw = raw.copy()
-    for change, coefficient in zip(changes, c, strict=True):
-        raw += (coefficient / lam) * change
-    return raw
+    parts, after = list(pieces(len(raw))), np.empty_like(raw)
+
+    def some(k: int, n: int) -> None:
+        for part in parts[k::n]:
+            piece = raw[part].copy()
+            for one, coefficient in zip(found, c, strict=True):
+                piece += (coefficient / lam) * one.change[part]
+            after[part] = piece
+
+    share(some)
+    return after
 
 
-def _gram(changes: Sequence[np.ndarray]) -> np.ndarray:
-    gram = np.zeros((len(changes), len(changes)))
-    for k, change in enumerate(changes):
-        for other in range(k + 1):
-            gram[k, other] = gram[other, k] = inner(change, changes[other])
+def _gram(
+    changes: Sequence[np.ndarray], squares: Sequence[float], share: Share = in_turn
+) -> np.ndarray:
+    gram = np.diag(np.array(squares, dtype=np.float64))
+    below = [(k, other) for k in range(len(changes)) for other in range(k)]
+    found = inners([(changes[k], changes[other]) for k, other in below], share)
+    for (k, other), value in zip(below, found, strict=True):
+        gram[k, other] = gram[other, k] = value
     return gram
 
 
 def _bounded_joint_step(
-    blocks: Blocks, raw: np.ndarray, lam: float, changes: Sequence[np.ndarray], ells: np.ndarray
+    blocks: Blocks, raw: np.ndarray, lam: float, found: Sequence[Direction], slopes: np.ndarray
 ) -> np.ndarray:
-    c, first = np.zeros(len(changes)), 0.0
+    changes, ells = [one.change for one in found], np.array([one.ell for one in found])
+    c, first, nowhere = np.zeros(len(found)), 0.0, np.zeros_like(raw)
     for _ in range(MOST_STEPS):
-        w = within_bounds(blocks, raw)
-        slopes = ells - np.array([inner(w, change) for change in changes])
-        free = np.flatnonzero(raw == w)
-        gram = _gram([change[free] for change in changes]) / lam
+        free = np.flatnonzero(raw == within_bounds(blocks, raw))
+        some = [change[free] for change in changes]
+        gram = _gram(some, inners([(change, change) for change in some])) / lam
         # (in c + step: the box is that of c, and the quadratic about it)
         step = maximize_on_box(gram, slopes + gram @ c) - c
         slope = float(slopes @ step)
         first = max(first, slope)
         if not slope > ENOUGH * first:
             break
-        move = moved(np.zeros_like(raw), lam, changes, step)
+        move = moved(nowhere, lam, found, step)
         gamma = step_along(Box(blocks.lower, blocks.upper, raw), move, slope / lam)
         c, raw = np.clip(c + gamma * step, 0.0, 1.0), raw + gamma * move
+        w = within_bounds(blocks, raw)
+        slopes = ells - np.array(inners([(w, change) for change in changes]))
     return c

@@ -40,7 +40,8 @@ class Sharded(Method):
     engine : "threads", for tasks of this library and jitted ones; "processes", each with a copy
         of its examples, for oracles in Python; "ray", an actor of a Ray cluster each (needs the
         extra `ray`); or "serial", one shard after another.
-    inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one.
+    inner : what each shard does: a `BCFW(...)`, an `Auto(...)`, or the name of one. Where it is
+        accelerated (`catalyst`), all shards go by one centre.
     rounds : joint steps in a pass. By default as many as take a fifth of the work, which is counted
         and not timed; at most 8.
     sigma : how many shards each one takes for pulling in its own direction, from 1 to `n_shards`.
@@ -85,11 +86,6 @@ class Sharded(Method):
                 f"inner={self.inner!r} must be a block-coordinate method: BCFW(...), Auto(...) or "
                 'a name such as "bcfw+gap+pairwise".'
             )
-        if self.n_shards > 1 and getattr(self.inner, "catalyst", None) is not None:
-            raise OptionError(
-                f"inner={self.inner!r} with n_shards={self.n_shards}: shards go by a centre of "
-                "their own already; leave catalyst out."
-            )
         check_integer("rounds", self.rounds, 1, or_none=True)
         if self.sigma is not None:
             self._check_sigma()
@@ -120,8 +116,7 @@ class Sharded(Method):
     @property
     def is_monotone(self) -> bool:
         """As of the methods of shards: the joint step never decreases the dual."""
-        inner = self.inner  # (`Auto` accelerates visits, but not in shards)
-        return bool(inner.is_monotone if self.n_shards == 1 else inner.can_stall)
+        return bool(self.inner.is_monotone)
 
     @property
     def can_stall(self) -> bool:

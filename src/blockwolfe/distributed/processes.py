@@ -108,3 +108,4 @@ class Processes(Remote):
         until = time.monotonic() + END_SECONDS
         for worker in listening:
             worker.child.end_within(max(0.0, until - time.monotonic()))
+        self._crew.end()

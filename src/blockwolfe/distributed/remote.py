@@ -7,6 +7,7 @@ which begins where the shard was last kept: after a certificate, on this side.
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -19,6 +20,7 @@ from blockwolfe.distributed.runners import LostError, Runner
 from blockwolfe.distributed.travel import Answer, packed
 from blockwolfe.errors import ShardLostError, WorkerWarning
 from blockwolfe.problem.child import LOOK_SECONDS
+from blockwolfe.problem.crew import Crew
 
 __all__ = ["Care", "GoneError", "Remote", "Worker", "mended"]
 
@@ -85,6 +87,7 @@ class Remote(Runner):
         # Parts of a checkpoint, or the files that hold them; None: the beginning.
         self._kept: list[Any] = [None] * n_shards
         self._n_restarts = [0] * n_shards
+        self._crew = Crew(min(n_shards, os.cpu_count() or 1))
         # When the last message was sent, what the slowest answer to it took, and to start.
         self._asked, self._slowest, self._slowest_start = time.monotonic(), 0.0, 0.0
         try:
@@ -125,6 +128,11 @@ class Remote(Runner):
         for worker, some in zip(self._workers, own, strict=True):
             self._send(worker, packed((message, some)), shared)
         return self._collect(START_SECONDS if message in LONG_MESSAGES else 0.0)
+
+    def share(self, work: Callable[[int, int], None]) -> None:
+        """By threads of this process."""
+        n_threads = min(self.n_shards, os.cpu_count() or 1)
+        self._crew.run(lambda k: work(k, n_threads))
 
     def _send(self, worker: Any, own: bytes, shared: Any) -> None:
         if worker.fate:
@@ -246,6 +254,7 @@ class Remote(Runner):
         workers, self._workers = self._workers, []
         for worker in workers:
             worker.kill()
+        self._crew.end()
 
 
 def _nothing(number: int) -> Any:

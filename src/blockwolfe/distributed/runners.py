@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from blockwolfe.base.inner import in_turn
 from blockwolfe.problem.crew import Crew
 
 __all__ = ["Lent", "LostError", "Runner", "Serial", "Threads"]
@@ -50,6 +51,10 @@ class Runner(ABC):
         """Begin anew, where they were kept, with shards whose workers are lost."""
         return
 
+    def share(self, work: Callable[[int, int], None]) -> None:
+        """Do work(k, n) for k up to n, in cores that are idle while shards are."""
+        in_turn(work)
+
     @abstractmethod
     def renew(self, beginning: Callable[[int], Any]) -> None:
         """Other shards, in the same places."""
@@ -75,6 +80,10 @@ class Lent(Runner):
     ) -> list[Any]:
         """Handed on."""
         return self._runner.ask(message, *common, each=each)
+
+    def share(self, work: Callable[[int, int], None]) -> None:
+        """Handed on."""
+        self._runner.share(work)
 
     def keep(self, parts: Sequence[Any] | None = None) -> None:
         """Handed on."""
@@ -147,6 +156,10 @@ class Threads(Serial):
     ) -> list[Any]:
         """All at once."""
         return self._crew.run(lambda k: self._asked(k, message, common, each))
+
+    def share(self, work: Callable[[int, int], None]) -> None:
+        """By the same threads."""
+        self._crew.run(lambda k: work(k, self.n_shards))
 
     def end(self) -> None:
         """Let the threads go."""

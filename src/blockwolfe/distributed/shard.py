@@ -19,15 +19,24 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import inner
 from blockwolfe.base.schema import Reader
 from blockwolfe.distributed.parts import Part
 from blockwolfe.dual.returning import Whereabouts, go_back, whereabouts
 from blockwolfe.methods.auto import Auto
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.engine import BlockEngine
+from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.certificate import Sweep, sweep
-from blockwolfe.problem.state import State, Store, initial_state, rebuild_v
+from blockwolfe.problem.state import (
+    State,
+    Store,
+    dual_at,
+    initial_state,
+    rebuild_v,
+    within_bounds,
+)
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.counts import Counts
 
@@ -77,7 +86,10 @@ class Notes:
     is_caught: bool
     calls_to_refresh: int
     sweep_share: float  # what a sweep over its corners counts for, as a share of a pass over them
-    words: str  # the method that it uses now, and why
+    is_accelerated: bool  # whether its method ever asks for a centre
+    catalyst: Catalyst | None  # what it asks for now
+    curvature: float  # sum of |d_i|^2 / weight_i of a long step in each of its blocks
+    words: str  # that method, and why
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,8 @@ class Report:
 
     change: np.ndarray  # of v, by its blocks
     ell: float  # likewise
+    slope: float  # of the dual along the change, at the weights that the round began with
+    square: float  # |change|^2
     gain: float  # of the dual, as far as the shard can tell
     seconds: float
     notes: Notes
@@ -113,7 +127,7 @@ class Shard:
         inner = begun.inner
         engine = inner.start_on_corners(setup) if isinstance(inner, Auto) else inner.start(setup)
         assert isinstance(engine, BlockEngine)
-        self.engine, self._v = engine, v
+        self.engine, self._v, engine.led_at = engine, v, 1.0
         self._change = np.zeros(0)
         self._before: Whereabouts | None = None  # the point before a round that is not settled
         self._store: Store | None = None
@@ -129,23 +143,40 @@ class Shard:
 
     # -- rounds ----------------------------------------------------------------------------------
 
-    def go(self, raw: np.ndarray, sigma: float, n_visits: int, max_visits: int) -> Report:
-        """So many visits at v / lam = `raw`, of a pass of which at most `max_visits` are left."""
+    def go(
+        self, raw: np.ndarray, strength: float, sigma: float, n_visits: int, max_visits: int
+    ) -> Report:
+        """So many visits at the weights `raw`, of a pass of which at most `max_visits` are left.
+
+        They are at `strength` times lambda: that of the centre of all shards.
+        """
         began, engine, point = time.perf_counter(), self.engine, self.engine.point
         lam, self._before = point.lam, whereabouts(point)
-        ell, engine.stride = float(point.arrays.ell.sum()), n_visits
-        point.lam = lam / sigma
+        ell, engine.stride = point.total_ell, n_visits
+        point.lam, engine.led_at = strength * lam / sigma, strength
         point.place(raw)
-        point.rest, dual = raw - self._v / point.lam, point.dual()
+        if engine.method.conjugate is not None:  # (rounds rebuild w from v; nothing else does)
+            point.rest = raw - self._v / point.lam
         try:
             if n_visits:  # (without any it would begin a pass, and end it)
                 engine.advance(max_visits, _always)
-            gain = point.dual() - dual
         finally:
-            point.lam, point.rest, engine.stride = lam, None, None
-        self._change = (lam / sigma) * (point.raw - raw)
-        gained = float(point.arrays.ell.sum()) - ell
-        return Report(self._change, gained, gain, time.perf_counter() - began, self.notes())
+            at, point.lam, point.rest, engine.stride = point.lam, lam, None, None
+        self._change = point.raw - raw
+        self._change *= at
+        gained = point.total_ell - ell
+        slope, square, gain = self._along(raw, gained, at)
+        seconds = time.perf_counter() - began
+        return Report(self._change, gained, slope, square, gain, seconds, self.notes())
+
+    def _along(self, raw: np.ndarray, ell: float, lam: float) -> tuple[float, float, float]:
+        """Of the change of a round at `raw`: slope, square, and the gain at this lambda."""
+        change, blocks, w = self._change, self.blocks, within_bounds(self.blocks, raw)
+        slope, square = ell - inner(w, change), inner(change, change)
+        if not blocks.is_bounded:
+            return slope, square, slope - square / (2.0 * lam)
+        before, after = (dual_at(blocks, x, 0.0, lam) for x in (raw, self.engine.point.raw))
+        return slope, square, ell + after - before
 
     def settle(self, coefficient: float) -> None:
         """That much of the last round was taken; none of it also where it was not finished."""
@@ -156,7 +187,9 @@ class Shard:
             cache, visits = self.engine.method.cache, self.engine.ledger.visits
             max_bytes = cache.max_bytes if cache is not None else None
             go_back(self.engine.point, before, 1.0 - coefficient, visits, max_bytes)
-        if coefficient > 0.0:
+        if coefficient == 1.0:
+            self._v += self._change
+        elif coefficient > 0.0:
             self._v += coefficient * self._change
 
     def notes(self) -> Notes:
@@ -170,6 +203,9 @@ class Shard:
             engine.is_caught,
             engine.calls_to_refresh,
             engine.sweep_share,
+            engine.is_accelerated,
+            engine.method.catalyst,
+            engine.curvature(),
             engine.note or engine.method.words,
         )
 

@@ -54,6 +54,7 @@ def split_state(state: State, members: np.ndarray) -> State:
         mean=state.mean[taken],
         ell=state.ell[members],
         fingerprint="",
+        pull=None,  # (that is of the whole)
         active=None if state.active is None else _split_corners(state.active, members),
     )
 

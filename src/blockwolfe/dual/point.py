@@ -29,6 +29,7 @@ from blockwolfe.dual.growth import (
     roomier_stock,
 )
 from blockwolfe.dual.line_search import Box
+from blockwolfe.dual.pulled import PulledPoint
 from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
 from blockwolfe.dual.work import make_work
@@ -37,7 +38,6 @@ from blockwolfe.problem.state import (
     State,
     Store,
     are_within_bounds,
-    dual_at,
     rebuild_v,
     weights_of,
     within_bounds,
@@ -123,7 +123,7 @@ def _count_active(start: np.ndarray, n_rows: np.ndarray, weight: np.ndarray) -> 
     return found
 
 
-class DualPoint:
+class DualPoint(PulledPoint):
     """A dual point of some blocks; its arrays are replaced as a whole when they grow."""
 
     def __init__(
@@ -131,9 +131,7 @@ class DualPoint:
     ) -> None:
         self.blocks, self.lam, self.has_average = blocks, lam, has_average
         self.keeps_corners = keeps_corners
-        # What is added to v / lam: by others, where the blocks here are a part of them all, or by
-        # the centre of an acceleration.
-        self.rest: np.ndarray | None = None
+        self.rest = None
         self.is_coded = keeps_corners and is_coded(blocks, state)
         self.work = make_work(blocks)
         n_blocks, has_means = len(blocks), has_average or not keeps_corners
@@ -152,16 +150,9 @@ class DualPoint:
 
     def put(self, v: np.ndarray) -> None:
         """Go on from v, free of the rounding of many steps."""
-        raw = self._raw_of(v)
+        raw = self.raw_of(v)
         box = _box(self.blocks, raw)
         self.arrays = self.arrays._replace(w=within_bounds(self.blocks, raw), box=box)
-
-    def weights(self, v: np.ndarray) -> np.ndarray:
-        """The weights that the point would have with this v."""
-        return within_bounds(self.blocks, self._raw_of(v))
-
-    def _raw_of(self, v: np.ndarray) -> np.ndarray:
-        return np.asarray(v / self.lam if self.rest is None else v / self.lam + self.rest)
 
     def place(self, raw: np.ndarray) -> None:
         """Be at these weights (before bounds), of which the blocks here are only a part."""
@@ -175,13 +166,14 @@ class DualPoint:
         return self.arrays.box.raw if self.blocks.is_bounded else self.arrays.w
 
     @property
-    def v(self) -> np.ndarray:
-        """The vector v as the steps have left it, not rebuilt."""
-        return self.lam * (self.raw if self.rest is None else self.raw - self.rest)
+    def w(self) -> np.ndarray:
+        """Those within bounds."""
+        return self.arrays.w
 
-    def dual(self) -> float:
-        """(2); where there is a rest, what visits climb, up to a constant."""
-        return dual_at(self.blocks, self.raw, float(self.arrays.ell.sum()), self.lam)
+    @property
+    def total_ell(self) -> float:
+        """Of all blocks."""
+        return float(self.arrays.ell.sum())
 
     # -- room -----------------------------------------------------------------------------------
 

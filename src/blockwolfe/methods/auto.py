@@ -5,11 +5,10 @@ few weights, each step changes the gaps of all, and stale estimates would keep t
 Frank-Wolfe steps in the first few passes: they keep w smooth, and a coarse gap is reached at once
 where the data are many. Pairwise steps from there on, over the corners kept so far, and with a
 cache unless the task's oracle is as cheap as looking at stored corners. Where lambda is small
-visits are accelerated (`methods.catalyst`); not in shards, nor with an oracle that is not exact.
-With the cache, where visits are not
-accelerated, or no more, and once passes have become slow, come rounds of conjugate gradients over
-all stored corners. Neither comes with an average, nor with a kernel. Where the oracle is slow, and
-rounds are possible, all of this gives way to `bcfw.sparing`.
+visits are accelerated (`methods.catalyst`); not with an oracle that is not exact. With the cache,
+where visits are not accelerated, or no more, and once passes have become slow, come rounds of
+conjugate gradients over all stored corners. Neither comes with an average, nor with a kernel. Where
+the oracle is slow, and rounds are possible, all of this gives way to `bcfw.sparing`.
 
 Blocks that are simplices of single labels (`Multiclass` without a kernel or bounds) are optimised
 as a whole, by `WholeBlocks`; not with an average.
@@ -111,34 +110,31 @@ class Auto(Method):
     def start(self, setup: Setup) -> Engine:
         """Visits, by a method that is chosen on the way, or once for all."""
         if self.averaging or not takes_whole_blocks(setup.blocks):
-            return self._start_on_corners(setup, is_alone=True)
+            return self.start_on_corners(setup)
         engine = WholeEngine(WHOLE, setup)
         engine.note = f"{engine.method.words}; blocks are simplices of labels"
         return engine
 
     def start_on_corners(self, setup: Setup) -> BlockEngine:
-        """For one shard, of which others join the corners: blocks of any kind, no acceleration."""
-        return self._start_on_corners(setup, is_alone=False)
-
-    def _start_on_corners(self, setup: Setup, is_alone: bool) -> BlockEngine:
+        """For blocks of any kind; for one shard too, of which others join the corners."""
         blocks = setup.blocks
         if _is_long(blocks) and not self.averaging and blocks.kernel is None:
             return SparingEngine(setup)
-        return AutoEngine(self, setup, is_alone)
+        return AutoEngine(self, setup)
 
 
 class AutoEngine(BlockEngine):
     """A `BlockEngine` that chooses after the first pass, and once more after a few."""
 
-    def __init__(self, method: Auto, setup: Setup, is_alone: bool) -> None:
+    def __init__(self, method: Auto, setup: Setup) -> None:
         first = BCFW(sampling=SAMPLING, step=FW(), averaging=method.averaging)
         super().__init__(first, setup, keeps_corners=True)
         blocks = setup.blocks
         self._is_expensive = _is_expensive(blocks)
         self._is_long = _is_long(blocks)
         self._has_rounds = not method.averaging and blocks.kernel is None
-        self._is_accelerated = self._has_rounds and is_alone and blocks.is_exact
-        if self._is_accelerated:
+        self.is_accelerated = self._has_rounds and blocks.is_exact
+        if self.is_accelerated:
             self._take_up(setup.state)
         self._n_passes = 0
         self._chosen: tuple[bool, bool] | None = None
@@ -166,7 +162,7 @@ class AutoEngine(BlockEngine):
             cache=CACHE if has_cache else None,
             batch_size=None if has_cache else batch_size,  # (no batches of calls that are few)
             conjugate=ROUNDS if self._has_rounds and has_cache and is_late else None,
-            catalyst=CATALYST if self._is_accelerated and is_late else None,
+            catalyst=CATALYST if self.is_accelerated and is_late else None,
         )
         kind = "expensive" if self._is_expensive else "as cheap as stored corners"
         self.note = f"{self.method.words}; the oracle is {kind}"

@@ -19,6 +19,7 @@ climb, and may fall meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +28,12 @@ import numpy as np
 from blockwolfe.base.checks import check_integer, is_real
 from blockwolfe.base.inner import pieces
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.dual.point import DualPoint
+from blockwolfe.dual.pulled import PulledPoint
 from blockwolfe.errors import OptionError
-from blockwolfe.methods.ledger import Ledger
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import Pull, dual_at
 
-__all__ = ["Catalyst", "Centre", "check_catalyst"]
+__all__ = ["Catalyst", "Centre", "check_catalyst", "curvature_of"]
 
 # Acceleration costs more than it saves (docs/decisions.md) at strengths below the first; where more
 # of the length of a pass's steps is left at its end than the second; where there are more weights
@@ -93,7 +93,7 @@ class Centre:
         self.distance = 0.0  # lam / 2 |w - v / lam|^2, as last measured
         self._is_over = False  # whether it will not be at work again
         self._before = np.zeros(0)  # w at the last move; not at work, as the last pass began
-        self._dual = 0.0  # there
+        self._climbed = 0.0  # there
         self._n_passes = 0  # begun since the last move, or since the start
         self._measured_at = -1  # how many visits there were when the distance was measured
         self._mark = (float("inf"), 0)  # a gap estimate, and passes since it was that
@@ -103,35 +103,40 @@ class Centre:
         """Whether visits are at another lambda than the problem."""
         return self.strength > 1.0
 
-    def may_begin(self, ledger: Ledger) -> bool:
+    def may_begin(self, left: float) -> bool:
         """Whether all blocks were seen, and it is not known that it does not pay."""
-        is_seen = bool(np.isfinite(ledger.gap).all())
-        return is_seen and not self.is_at_work and not self._is_over
+        return left < float("inf") and not self.is_at_work and not self._is_over
 
     # -- before a pass -----------------------------------------------------------------------------
 
     def before_pass(
-        self, settings: Catalyst, point: DualPoint, ledger: Ledger, curvature: np.ndarray
+        self,
+        settings: Catalyst,
+        point: PulledPoint,
+        left: float,
+        visits: int,
+        curvature: Callable[[], float],
     ) -> None:
         """Begin, or move, where it is time; a pass is counted when it begins.
 
-        `curvature` is |d_i|^2 of a long step in each block, over the unit of the losses.
+        `left` is the sum of all block gaps as last seen, infinite until then; `visits` are those so
+        far; `curvature()` is mean |d_i|^2 / weight_i of long steps, over the unit of the losses.
         """
-        if self.may_begin(ledger):
+        if self.may_begin(left):
             if settings.strength is not None:
                 self._begin(point, float(settings.strength))
             else:
-                self._consider(point, _strength(point, curvature))
+                self._consider(point, float(np.sqrt(curvature() / point.lam)))
         elif not self.is_at_work:
             return
         elif self._n_passes >= settings.every:
-            self.measure(point, ledger.visits)
-            self._adapt(point, float(ledger.gap.sum()))
+            self.measure(point, visits)
+            self._adapt(point, left)
             if self.is_at_work:
                 self._move(point)
         self._n_passes += 1
 
-    def _consider(self, point: DualPoint, strength: float) -> None:
+    def _consider(self, point: PulledPoint, strength: float) -> None:
         """Begin, where the pass before has undone most of its own steps."""
         is_large = len(point.raw) > MOST_WEIGHTS * len(point.blocks)
         if is_large or not LEAST <= strength < float("inf"):
@@ -139,23 +144,23 @@ class Centre:
         elif len(self._before) and self._share_left(point) < MOST_LEFT:
             self._begin(point, strength)
         else:
-            self._before, self._dual = point.raw.copy(), point.dual()
+            self._before, self._climbed = point.raw.copy(), point.climbed()
 
-    def _share_left(self, point: DualPoint) -> float:
+    def _share_left(self, point: PulledPoint) -> float:
         """|sum of steps|^2 over the sum of their |.|^2, which by (4) is 2 lam times their gain."""
-        gain, total = point.dual() - self._dual, 0.0
+        gain, total = point.climbed() - self._climbed, 0.0
         for part in pieces(len(point.raw)):
             total += float(np.square(point.raw[part] - self._before[part]).sum())
         return 0.5 * point.lam * total / gain if gain > 0.0 else float("inf")
 
-    def _begin(self, point: DualPoint, strength: float) -> None:
+    def _begin(self, point: PulledPoint, strength: float) -> None:
         """Around the present w, which stays."""
         self.lam, self.strength = point.lam, 1.0
         point.rest = np.zeros_like(point.raw)
         self._change(point, strength)
-        self._before, self._n_passes, self._mark = point.arrays.w.copy(), 0, (float("inf"), 0)
+        self._before, self._n_passes, self._mark = point.w.copy(), 0, (float("inf"), 0)
 
-    def _adapt(self, point: DualPoint, left: float) -> None:
+    def _adapt(self, point: PulledPoint, left: float) -> None:
         """Weaker, where the centre is what the gap is waiting for, or where passes gain little.
 
         So a run that gets no further is left, at last, by its acceleration.
@@ -167,13 +172,13 @@ class Centre:
         if self.distance > left or is_slow:
             self._take(point, self.strength / WEAKER)
 
-    def _take(self, point: DualPoint, strength: float) -> None:
+    def _take(self, point: PulledPoint, strength: float) -> None:
         if strength < LEAST:
             self.leave(point)
         else:
             self._change(point, strength)
 
-    def _change(self, point: DualPoint, strength: float) -> None:
+    def _change(self, point: PulledPoint, strength: float) -> None:
         """Another strength, at the same w: the centre goes where that asks for."""
         assert point.rest is not None
         raw, rest, share = point.raw, point.rest, self.strength / strength
@@ -181,12 +186,12 @@ class Centre:
             rest[part] = raw[part] - share * (raw[part] - rest[part])
         point.lam, self.strength, self._measured_at = strength * self.lam, strength, -1
 
-    def _move(self, point: DualPoint) -> None:
+    def _move(self, point: PulledPoint) -> None:
         """The centre to w and beyond; w follows it, as the dual point stays."""
         assert point.rest is not None
         q = self.strength**-0.5
         beta, share = (1.0 - q) / (1.0 + q), 1.0 - 1.0 / self.strength
-        w, raw, rest, before = point.arrays.w, point.raw, point.rest, self._before
+        w, raw, rest, before = point.w, point.raw, point.rest, self._before
         for part in pieces(len(w)):
             now = w[part].copy()
             moved = share * (now + beta * (now - before[part]))
@@ -196,7 +201,7 @@ class Centre:
             point.place(raw)
         self._n_passes, self._measured_at = 0, -1
 
-    def leave(self, point: DualPoint) -> None:
+    def leave(self, point: PulledPoint) -> None:
         """Be at v / lam again, for good."""
         self._is_over = True
         if self.is_at_work:
@@ -205,22 +210,26 @@ class Centre:
             point.put(v)
         self._before = np.zeros(0)
 
+    def forget_distance(self) -> None:
+        """The point is another one, after whatever number of visits."""
+        self._measured_at = -1
+
     # -- at rest -----------------------------------------------------------------------------------
 
-    def pull(self, point: DualPoint) -> Pull | None:
+    def pull(self, point: PulledPoint) -> Pull | None:
         """What makes w of v, for a state."""
         return Pull(self.lam, self.strength, point.rest.copy()) if point.rest is not None else None
 
-    def take_up(self, point: DualPoint, pull: Pull, v: np.ndarray) -> None:
+    def take_up(self, point: PulledPoint, pull: Pull, v: np.ndarray) -> None:
         """Be where another run has left off."""
         point.rest, point.lam = pull.rest.copy(), pull.strength * pull.lam
         self.lam, self.strength, self._measured_at = pull.lam, pull.strength, -1
         point.put(v)
-        self._before = point.arrays.w.copy()
+        self._before = point.w.copy()
 
     # -- what it leaves ----------------------------------------------------------------------------
 
-    def measure(self, point: DualPoint, visits: int) -> None:
+    def measure(self, point: PulledPoint, visits: int) -> None:
         """The distance, where there were visits since; under bounds, the more general form of (6).
 
         That is lam / 2 |.|^2 - <v, .> at w less its least value.
@@ -228,20 +237,20 @@ class Centre:
         if not self.is_at_work or self._measured_at == visits:
             return
         assert point.rest is not None
-        w, raw, rest, box = point.arrays.w, point.raw, point.rest, point.arrays.box
+        w, raw, rest, blocks = point.w, point.raw, point.rest, point.blocks
         total = 0.0
         for part in pieces(len(w)):
             free = self.strength * (raw[part] - rest[part])  # v / lam
             away = w[part] - free
             total += float(np.square(away).sum())
-            if point.blocks.is_bounded:
-                cut = np.clip(free, box.lower[part], box.upper[part]) - free
+            if blocks.is_bounded:
+                cut = np.clip(free, blocks.lower[part], blocks.upper[part]) - free
                 total -= float(np.square(cut).sum())
         self.distance, self._measured_at = max(0.5 * self.lam * total, 0.0), visits
 
-    def dual(self, point: DualPoint) -> float:
+    def dual(self, point: PulledPoint) -> float:
         """D at lambda of the problem."""
-        ell, raw, rest = float(point.arrays.ell.sum()), point.raw, point.rest
+        ell, raw, rest = point.total_ell, point.raw, point.rest
         if rest is None or point.blocks.is_bounded:
             return dual_at(point.blocks, point.v / self.lam, ell, self.lam)
         square = sum(float(np.square(raw[part] - rest[part]).sum()) for part in pieces(len(raw)))
@@ -249,7 +258,7 @@ class Centre:
 
     # -- checkpoints -------------------------------------------------------------------------------
 
-    def to_save(self, point: DualPoint) -> dict[str, Any]:
+    def to_save(self, point: PulledPoint) -> dict[str, Any]:
         """Everything that a checkpoint must hold."""
         return {
             "lam": self.lam if self.is_at_work else point.lam,
@@ -261,11 +270,11 @@ class Centre:
             "mark_gap": self._mark[0],
             "mark_passes": self._mark[1],
             "before": self._before,
-            "dual": self._dual,
+            "dual": self._climbed,
             "rest": np.zeros(0) if point.rest is None else point.rest,
         }
 
-    def restore(self, saved: dict[str, Any], point: DualPoint) -> None:
+    def restore(self, saved: dict[str, Any], point: PulledPoint) -> None:
         """Go on as before `to_save`; the point has its own lambda and w back already."""
         read = Reader(saved, "centre")
         self.lam, self.strength = read.number("lam", least=0.0), read.number("strength", least=1.0)
@@ -277,7 +286,7 @@ class Centre:
         most, at_work = float("inf") if self.is_at_work else 0.0, self.is_at_work
         self.distance = read.number("distance", least=0.0, most=most, or_nan=at_work)
         self._is_over = read.flag("is_over")
-        self._before, self._dual = read.array("before", np.float64, (None,)), read.number("dual")
+        self._before, self._climbed = read.array("before", np.float64, (None,)), read.number("dual")
         if len(self._before) != size and (size or len(self._before) != point.blocks.n_features):
             raise Misfit("centre.before has not as many weights as the problem.")
         self._n_passes = read.integer("n_passes")
@@ -285,9 +294,8 @@ class Centre:
         self._mark = (read.number("mark_gap", or_nan=True), read.integer("mark_passes"))
 
 
-def _strength(point: DualPoint, curvature: np.ndarray) -> float:
-    """The root of how many times lambda a mean step asks for."""
-    weight = point.blocks.weight
+def curvature_of(sqnorms: np.ndarray, weight: np.ndarray) -> float:
+    """The sum of |d_i|^2 / weight_i over all blocks with a weight."""
     counts = weight > 0.0
     with np.errstate(over="ignore"):
-        return float(np.sqrt(np.mean(curvature[counts] / weight[counts]) / point.lam))
+        return float(np.sum(sqnorms[counts] / weight[counts]))

@@ -79,7 +79,8 @@ class BlockEngine(AcceleratedEngine):
         self.stride: int | None = None  # visits after which a pass is left open; None: at its end
         self._planes, self._rounds = Planes(self.blocks), Rounds(self.blocks)
         self._has_rounds_compiled = False
-        if method.catalyst is not None:
+        self.is_accelerated = method.catalyst is not None
+        if self.is_accelerated:
             self._take_up(setup.state)
         # (beside calls in Python a compiled sweep is next to nothing)
         if not self.blocks.is_compiled:
@@ -145,7 +146,7 @@ class BlockEngine(AcceleratedEngine):
     @property
     def _has_due_round(self) -> bool:
         # (asked at ends of passes alone: where a run was cut changes nothing)
-        if self._is_open or self._centre.is_at_work:
+        if self._is_open or self._is_pulled:
             return False
         return self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
 

@@ -105,7 +105,8 @@ class WholeEngine(AcceleratedEngine):
         self.passes = Turns(self.n_blocks, method.sampling, setup.rng, self._begin_pass)
         self.waiting = Waiting(*np.zeros((2, self.n_blocks), dtype=np.int64))
         self._rounds, self._own_work = Rounds(blocks), make_whole_work(blocks.n_parts)
-        if method.catalyst is not None:
+        self.is_accelerated = method.catalyst is not None
+        if self.is_accelerated:
             self._take_up(setup.state)
         self._of_blocks, self._of_run = (
             Packing((blocks.kind, name)) for name in ("whole blocks", "whole run")
@@ -127,7 +128,7 @@ class WholeEngine(AcceleratedEngine):
 
     @property
     def _has_due_round(self) -> bool:
-        if self.passes.is_open or self._centre.is_at_work:
+        if self.passes.is_open or self._is_pulled:
             return False
         return self._rounds.is_due(self.method.conjugate, self.point, self.ledger)
 
