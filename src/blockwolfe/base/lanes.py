@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-__all__ = ["add_product", "add_product_of_columns", "stack_vector"]
+__all__ = ["IS_WIDE", "add_product", "add_product_of_columns", "stack_vector"]
+
+# Whether a register holds eight numbers, and there are 32 of them: as many rows have room for sums.
+IS_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
 
 _DOUBLE, _INDEX = ir.DoubleType(), ir.IntType(32)
 

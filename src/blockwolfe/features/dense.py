@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.base.lanes import add_product, add_product_of_columns, stack_vector
+from blockwolfe.base.lanes import IS_WIDE, add_product, add_product_of_columns, stack_vector
 
 __all__ = ["Place", "Products", "inner", "no_products", "products"]
 
@@ -56,6 +56,7 @@ class Place(NamedTuple):
     width: int
     n_labels: int  # K
     first: int
+    n_scored: int  # labels that are scored, from the first on
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -63,19 +64,24 @@ class Place(NamedTuple):
 
 @jit
 def _add_scores(x: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    """Sums of four rows and eight labels fill the registers of most machines."""
-    begin, n_rows, width, n_labels, first = place
+    """Sums of four rows and eight labels fill the registers of most machines, or of eight rows."""
+    begin, n_rows, width, n_labels, first, n_scored = place
+    eight = n_rows - n_rows % 8 if IS_WIDE else 0
     four, two = n_rows - n_rows % 4, n_rows - n_rows % 2
     for f in range(0, width, CHUNK):
         n, at, right = min(CHUNK, width - f), begin + f, (w, f * n_labels, n_labels)
-        out = (theta, first, n_labels)
-        add_product(4, (x, at, width), right, out, (four, n, n_labels), scale)  # type: ignore[call-arg]  # (Numba adds the first)
+        if eight > 0:
+            out = (theta, first, n_labels)
+            add_product(8, (x, at, width), right, out, (eight, n, n_scored), scale)  # type: ignore[call-arg]  # (Numba adds the first)
+        if eight < four:
+            left, out = (x, at + eight * width, width), (theta, first + eight * n_labels, n_labels)
+            add_product(4, left, right, out, (four - eight, n, n_scored), scale)
         if four < two:
             left, out = (x, at + four * width, width), (theta, first + four * n_labels, n_labels)
-            add_product(2, left, right, out, (2, n, n_labels), scale)
+            add_product(2, left, right, out, (2, n, n_scored), scale)
         if two < n_rows:
             left, out = (x, at + two * width, width), (theta, first + two * n_labels, n_labels)
-            add_product(1, left, right, out, (1, n, n_labels), scale)
+            add_product(1, left, right, out, (1, n, n_scored), scale)
 
 
 @jit(fastmath={"contract"})
@@ -133,7 +139,7 @@ def _split(p: Any, n_labels: int) -> tuple[Any, Any]:
 
 @jit(fastmath={"contract"})
 def _score_some(x: Any, place: Any, w: Any, part: Any, size: int, theta: Any) -> None:
-    begin, n_rows, width, n_labels, first = place
+    begin, n_rows, width, n_labels, first, _ = place
     for f in range(0, width, CHUNK):
         n = min(CHUNK, width - f)
         for s in range(size):
@@ -162,7 +168,7 @@ def _add_few(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """Part by part."""
-    begin, n_rows, width, n_labels, first = place
+    begin, n_rows, width, n_labels, first, _ = place
     one, stride = np.uint64(1), np.uint64(n_labels)
     for f in range(0, width, CHUNK):
         n = min(CHUNK, width - f)
@@ -181,7 +187,7 @@ def _add_many(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """As a product of matrices, of as many rows at a time as there is room for."""
-    begin, n_rows, width, n_labels, first = place
+    begin, n_rows, width, n_labels, first, _ = place
     grid: Any = stack_vector(ROOM)  # type: ignore[call-arg]  # (Numba adds the first)
     step, four = ROOM // n_labels, width - width % 4
     for t in range(0, n_rows, step):
@@ -206,7 +212,7 @@ def _add_many(
 def _add_some(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    _, n_rows, _, n_labels, _ = place
+    _, n_rows, _, n_labels, _, _ = place
     if n_rows > 3 and size > ADD_SHARE * n_rows * n_labels and n_labels <= ROOM:
         _add_many(x, place, part, delta, size, coefficient, out)
     else:

@@ -45,13 +45,37 @@ class WholeWork(NamedTuple):
     value: np.ndarray
     one: np.ndarray  # (1,): a code
     lacking: np.ndarray  # (1,): rows that the block at which visits stopped has too few
+    group: Group
 
 
-def make_whole_work(n_labels: int) -> WholeWork:
-    """Fresh scratch."""
+class Group(NamedTuple):
+    """Blocks of the next visits, whose scores are kept up to date with w; room for one: none is."""
+
+    block: np.ndarray
+    scores: np.ndarray  # end to end
+    rows: Any  # of their features
+
+
+def make_whole_work(n_labels: int, together: int, rows: Any) -> WholeWork:
+    """Fresh scratch; `rows` is that of the task, for so many blocks together."""
     loss, alpha, value = np.zeros((3, n_labels))
     label, one = np.zeros(n_labels, dtype=np.int32), np.zeros(1, dtype=np.int32)
-    return WholeWork(loss, alpha, label, value, one, np.zeros(1, dtype=np.int64))
+    n_scores = n_labels * together if together > 1 else 0
+    group = Group(np.zeros(together, dtype=np.int64), np.zeros(n_scores), rows)
+    return WholeWork(loss, alpha, label, value, one, np.zeros(1, dtype=np.int64), group)
+
+
+@jit(forceinline=True)
+def _find_group(order: np.ndarray, span: Any, waiting: Waiting, block: np.ndarray) -> int:
+    """Blocks of an order that are visited next, as many as there is room for; how many."""
+    n = 0
+    for position in range(span[0], span[1]):
+        if waiting.left[order[position]] == 0:
+            block[n] = order[position]
+            n += 1
+            if n == block.shape[0]:
+                break
+    return n
 
 
 @jit(forceinline=True)
@@ -108,11 +132,10 @@ def _find_candidates(height: np.ndarray, above: float, most: int, own: WholeWork
 
 @jit(forceinline=True)
 def _maximize_block(
-    stock: Stock, i: int, height: np.ndarray, curvature: float, most: int, own: WholeWork
+    stock: Stock, i: int, height: np.ndarray, top: float, curvature: float, most: int, own: WholeWork
 ) -> int:
     """The new weights of all labels into `own.alpha`; of how many labels they may be."""
     first, n_rows = stock.start[i], stock.n_rows[i]
-    top = height[best_label(height)]
     for row in range(first, first + n_rows):
         k = stock.code[stock.begin[row]]
         own.alpha[k] = -1.0  # (has a row)
@@ -270,7 +293,8 @@ def visit_whole_blocks(
     point, notes, work, own, waiting = unpack(of_run)
     lam, n_whole, most, longest, last_visit = settings
     stock, counts, height, w = point.stock, notes.counts, work.theta, point.w
-    part, delta = work.direction.part, work.direction.delta
+    part, delta, group = work.direction.part, work.direction.delta, own.group
+    n_labels, many, at, n_group = height.shape[0], group.block.shape[0], 0, 0
     for position in range(span[0], span[1]):
         i, is_whole = order[position], position < n_whole
         if counts.visits >= last_visit:
@@ -282,9 +306,21 @@ def visit_whole_blocks(
             continue
         length = weight[i] * column_norm[i]
         curvature = length * column_norm[i] / lam
-        moved, n_gone = 0, 0
-        if is_whole:
+        moved, n_gone, is_grouped = 0, 0, is_whole and many > 1
+        if is_grouped:
+            while at < n_group and group.block[at] != i:  # (drawn twice, and waits by now)
+                at += 1
+            if at == n_group:
+                whole = position, min(span[1], n_whole)
+                at, n_group = 0, _find_group(order, whole, waiting, group.block)
+                simplex.gather(data, group.block, n_group, group.rows)
+                simplex.score(data, group.rows, (0, n_group), (0, n_labels), w, group.scores)
+            height = group.scores[at * n_labels : (at + 1) * n_labels]
+            simplex.augment(data, i, own.loss, height)
+            at += 1
+        elif is_whole:
             simplex.heights(data, i, w, own.loss, height)
+        if is_whole:
             best, mean, terms = _look(stock, i, height)
             top = height[best]
         else:
@@ -294,7 +330,7 @@ def visit_whole_blocks(
         gap = weight[i] * (top - mean)
         is_moved = gap > UNITS * weight[i] * (abs(top) + terms)
         if is_moved and is_whole:
-            n = _maximize_block(stock, i, height, curvature, most, own)
+            n = _maximize_block(stock, i, height, top, curvature, most, own)
             n_new, n_gone = _count_new(stock, i, n, own)
             n_rows, n_entries = stock.n_rows[i] + n_new - n_gone, stock.end[0] + n_new - n_gone
             if n_rows > stock.capacity[i] or n_entries > stock.code.shape[0]:
@@ -308,6 +344,9 @@ def visit_whole_blocks(
             counts.drops += n_gone
             point.ell[i] = weight[i] * _drop_rows(stock, i, counts.visits)
             simplex.add(data, i, part, delta, moved, -weight[i] / lam, w)
+            for s in range(moved if is_grouped and at < n_group else 0):
+                labels = part[s], part[s] + 1
+                simplex.score(data, group.rows, (at, n_group), labels, w, group.scores)
             notes.longest[i] = max(notes.longest[i], length * length * _square(delta, moved))
             counts.steps += 1
         notes.last_visit[i] = counts.visits
