@@ -17,16 +17,26 @@ import numpy as np
 from numba import types
 
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.base.lanes import IS_WIDE, add_product, add_product_of_columns, stack_vector
+from blockwolfe.base.lanes import (
+    IS_WIDE,
+    add_product,
+    add_transposed,
+    stack_integers,
+    stack_vector,
+    sum_rows,
+)
 
 __all__ = ["Place", "Products", "inner", "no_products", "products"]
 
 # Features at a time: their weights stay in the fastest memory for all rows and parts of a block.
 CHUNK = 128
-# Where a larger share of all parts is added, they are added as a product of matrices,
-ADD_SHARE = 0.2
-# with so many of them laid out at a time.
+# Where the labels are at most so many for each part that is added, rows are summed by label,
+FEW_LABELS = 4
+# of at most so many parts at a time, and labels;
 ROOM = 2048
+# so many features at a time, and so many features and labels that change places.
+LANES, SQUARE = 64 if IS_WIDE else 16, 8
+SUMS = LANES * SQUARE
 
 
 class Products(NamedTuple):
@@ -183,40 +193,92 @@ def _add_few(
 
 
 @jit
-def _add_many(
-    x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
-) -> None:
-    """As a product of matrices, of as many rows at a time as there is room for."""
+def _sort_by_label(
+    place: Any, part: Any, delta: Any, span: Any, coefficient: float, at: Any, factor: Any, end: Any
+) -> int:
+    """Where the rows of some parts begin, and by what they are multiplied, label by label.
+
+    Those of label k end at end[k]; how many there are.
+    """
     begin, n_rows, width, n_labels, first, _ = place
-    grid: Any = stack_vector(ROOM)  # type: ignore[call-arg]  # (Numba adds the first)
-    step, four = ROOM // n_labels, width - width % 4
-    for t in range(0, n_rows, step):
-        n = min(step, n_rows - t)
-        own, n_parts = first + t * n_labels, n * n_labels
-        for p in range(n_parts):
-            grid[p] = 0.0
-        for s in range(size):
-            if own <= part[s] < own + n_parts:
-                grid[part[s] - own] += delta[s]
-        at = begin + t * width
-        right, rows = (grid, 0, n_labels), (out, 0, n_labels)
-        add_product_of_columns(4, (x, at, width), right, rows, (four, n, n_labels), coefficient)
-        for f in range(four, width):
-            right, rows = (grid, 0, n_labels), (out, f * n_labels, n_labels)
-            add_product_of_columns(
-                1, (x, at + f, width), right, rows, (1, n, n_labels), coefficient
-            )
+    for k in range(n_labels):
+        end[k] = 0
+    for s in range(span[0], span[1]):
+        p = np.int64(part[s]) - first
+        if 0 <= p < n_rows * n_labels:
+            end[_split(p, n_labels)[1]] += 1
+    n = 0
+    for k in range(n_labels):
+        n, end[k] = n + end[k], n
+    for s in range(span[0], span[1]):
+        p = np.int64(part[s]) - first
+        if 0 <= p < n_rows * n_labels:
+            t, k = _split(p, n_labels)
+            at[end[k]], factor[end[k]] = begin + t * width, coefficient * delta[s]
+            end[k] += 1
+    return n
+
+
+@jit(inline="always")
+def _sum_rows(
+    x: Any, f: int, n: int, at: Any, factor: Any, span: Any, sums: Any, to: int
+) -> None:
+    """sums[to + e] = sum_s factor[s] x[at[s] + f + e], for e < n."""
+    e = 0
+    while e + LANES <= n:
+        sum_rows(LANES, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]  # (Numba adds the first)
+        e += LANES
+    while e + SQUARE <= n:
+        sum_rows(SQUARE, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]
+        e += SQUARE
+    while e < n:
+        sum_rows(1, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]
+        e += 1
+
+
+@jit
+def _add_by_label(
+    x: Any, place: Any, part: Any, delta: Any, span: Any, coefficient: float, out: Any
+) -> None:
+    """Rows are summed by label, eight labels and some features at a time, and then added to `out`.
+
+    So `out`, in which features of a label are far apart, is written to once, in whole registers.
+    """
+    _, _, width, n_labels, _, _ = place
+    at: Any = stack_integers(ROOM)  # type: ignore[call-arg]
+    end: Any = stack_integers(ROOM)  # type: ignore[call-arg]
+    factor: Any = stack_vector(ROOM)  # type: ignore[call-arg]
+    sums: Any = stack_vector(SUMS)  # type: ignore[call-arg]
+    _sort_by_label(place, part, delta, span, coefficient, at, factor, end)
+    for f in range(0, width, LANES):
+        n, s = min(LANES, width - f), 0
+        for k in range(0, n_labels, SQUARE):
+            until = min(k + SQUARE, n_labels)
+            if end[until - 1] == s:
+                continue
+            for label in range(k, until):
+                _sum_rows(x, f, n, at, factor, (s, end[label]), sums, (label - k) * LANES)
+                s = end[label]
+            whole = n - n % SQUARE if until - k == SQUARE else 0
+            for e in range(0, whole, SQUARE):
+                to = (out, (f + e) * n_labels + k, n_labels)
+                add_transposed(SQUARE, (sums, e, LANES), to)  # type: ignore[call-arg]
+            for e in range(whole, n):
+                for label in range(k, until):
+                    out[(f + e) * n_labels + label] += sums[(label - k) * LANES + e]
 
 
 @jit
 def _add_some(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    _, n_rows, _, n_labels, _, _ = place
-    if n_rows > 3 and size > ADD_SHARE * n_rows * n_labels and n_labels <= ROOM:
-        _add_many(x, place, part, delta, size, coefficient, out)
-    else:
+    n_labels = place[3]
+    if n_labels > ROOM or size * FEW_LABELS < n_labels:
         _add_few(x, place, part, delta, size, coefficient, out)
+    else:
+        for s in range(0, size, ROOM):
+            span = (s, min(s + ROOM, size))
+            _add_by_label(x, place, part, delta, span, coefficient, out)
 
 
 @jit
