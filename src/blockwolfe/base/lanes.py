@@ -180,7 +180,7 @@ def _write_product(builder: Any, rows: int, matrices: Any, sizes: Any, scale: An
     """Columns by the widest vectors that there are sums for, and the rest by narrower ones."""
     n_rows, _, n_columns = sizes
     intp = n_rows.type
-    widest = lanes = 16 if rows == 1 else 8
+    widest = lanes = 16 if rows == 1 or IS_WIDE else 8
     while lanes:
         whole = builder.and_(n_columns, intp(-lanes))
         first = intp(0) if lanes == widest else builder.and_(n_columns, intp(-2 * lanes))

@@ -30,13 +30,18 @@ __all__ = ["Place", "Products", "inner", "no_products", "products"]
 
 # Features at a time: their weights stay in the fastest memory for all rows and parts of a block.
 CHUNK = 128
-# Where the labels are at most so many for each part that is added, rows are summed by label,
-FEW_LABELS = 4
-# of at most so many parts at a time, and labels;
-ROOM = 2048
+# Rows of single precision that are converted beforehand, at least and at most.
+FEW_ROWS, MOST_ROWS = 4, 32
+CONVERTED = MOST_ROWS * CHUNK
+# Where there are at least so many parts for each label, rows are summed by label,
+PARTS_PER_LABEL = 0.75
+# of at most so many parts at a time, and labels (numbers of no whole pages: arrays that begin at the
+# same place of one wait for each other);
+ROOM, MOST_LABELS = 504, 520
 # so many features at a time, and so many features and labels that change places.
 LANES, SQUARE = 64 if IS_WIDE else 16, 8
-SUMS = LANES * SQUARE
+STRIDE = LANES + SQUARE
+SUMS = STRIDE * SQUARE
 
 
 class Products(NamedTuple):
@@ -116,7 +121,22 @@ def _score(values: Any, single: Any, place: Any, w: Any, scale: float, theta: An
 
 @jit
 def _score_single(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    _add_scores(single, place, w, scale, theta)
+    """As doubles, each converted once, where rows are more than a few."""
+    begin, n_rows, width, n_labels, first, n_scored = place
+    if n_rows < FEW_ROWS:
+        _add_scores(single, place, w, scale, theta)
+        return
+    rows: Any = stack_vector(CONVERTED)  # type: ignore[call-arg]
+    for t in range(0, n_rows, MOST_ROWS):
+        n = min(MOST_ROWS, n_rows - t)
+        for f in range(0, width, CHUNK):
+            size, at = min(CHUNK, width - f), begin + t * width + f
+            for r in range(n):
+                row, given = rows[r * size : (r + 1) * size], single[at + r * width :][:size]
+                for e in range(size):
+                    row[e] = given[e]
+            own = 0, n, size, n_labels, first + t * n_labels, n_scored
+            _add_scores(rows, own, w[f * n_labels :], scale, theta)
 
 
 # -- some parts ------------------------------------------------------------------------------------
@@ -195,10 +215,10 @@ def _add_few(
 @jit
 def _sort_by_label(
     place: Any, part: Any, delta: Any, span: Any, coefficient: float, at: Any, factor: Any, end: Any
-) -> int:
+) -> None:
     """Where the rows of some parts begin, and by what they are multiplied, label by label.
 
-    Those of label k end at end[k]; how many there are.
+    Those of label k end at end[k].
     """
     begin, n_rows, width, n_labels, first, _ = place
     for k in range(n_labels):
@@ -216,7 +236,6 @@ def _sort_by_label(
             t, k = _split(p, n_labels)
             at[end[k]], factor[end[k]] = begin + t * width, coefficient * delta[s]
             end[k] += 1
-    return n
 
 
 @jit(inline="always")
@@ -246,7 +265,7 @@ def _add_by_label(
     """
     _, _, width, n_labels, _, _ = place
     at: Any = stack_integers(ROOM)  # type: ignore[call-arg]
-    end: Any = stack_integers(ROOM)  # type: ignore[call-arg]
+    end: Any = stack_integers(MOST_LABELS)  # type: ignore[call-arg]
     factor: Any = stack_vector(ROOM)  # type: ignore[call-arg]
     sums: Any = stack_vector(SUMS)  # type: ignore[call-arg]
     _sort_by_label(place, part, delta, span, coefficient, at, factor, end)
@@ -257,15 +276,16 @@ def _add_by_label(
             if end[until - 1] == s:
                 continue
             for label in range(k, until):
-                _sum_rows(x, f, n, at, factor, (s, end[label]), sums, (label - k) * LANES)
+                _sum_rows(x, f, n, at, factor, (s, end[label]), sums, (label - k) * STRIDE)
                 s = end[label]
             whole = n - n % SQUARE if until - k == SQUARE else 0
             for e in range(0, whole, SQUARE):
-                to = (out, (f + e) * n_labels + k, n_labels)
-                add_transposed(SQUARE, (sums, e, LANES), to)  # type: ignore[call-arg]
-            for e in range(whole, n):
-                for label in range(k, until):
-                    out[(f + e) * n_labels + label] += sums[(label - k) * LANES + e]
+                square = (out, (f + e) * n_labels + k, n_labels)
+                add_transposed(SQUARE, (sums, e, STRIDE), square)  # type: ignore[call-arg]
+            for label in range(k, until):
+                own, to = sums[(label - k) * STRIDE :][:n], np.uint64(f * n_labels + label)
+                for e in range(whole, n):
+                    out[to + np.uint64(e * n_labels)] += own[e]
 
 
 @jit
@@ -273,7 +293,7 @@ def _add_some(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     n_labels = place[3]
-    if n_labels > ROOM or size * FEW_LABELS < n_labels:
+    if n_labels > MOST_LABELS or size < PARTS_PER_LABEL * n_labels:
         _add_few(x, place, part, delta, size, coefficient, out)
     else:
         for s in range(0, size, ROOM):
