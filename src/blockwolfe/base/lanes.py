@@ -33,13 +33,18 @@ IS_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
 _DOUBLE, _INDEX = ir.DoubleType(), ir.IntType(32)
 
 
-@intrinsic(prefer_literal=True)
+def _intrinsic(function: Any) -> Any:
+    """With constants as such; Numba adds the first argument, of which mypy knows nothing."""
+    return intrinsic(prefer_literal=True)(function)
+
+
+@_intrinsic
 def stack_vector(_: Any, size: Any) -> Any:
     """An array of so many doubles, a constant, which lasts as long as the function that asks."""
     return _on_stack(size, types.float64)
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def stack_integers(_: Any, size: Any) -> Any:
     """The same of integers."""
     return _on_stack(size, types.int64)
@@ -67,7 +72,7 @@ def _on_stack(size: Any, number: Any) -> Any:
     return number[::1](size), generate
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def add_product(_: Any, rows: Any, left: Any, right: Any, out: Any, shape: Any, scale: Any) -> Any:
     """Add scale * left @ right to `out`; shape = (n_rows, size, n_columns) says what is what.
 
@@ -92,7 +97,7 @@ def _place_type(given: Any) -> Any:
     return types.Tuple((given[0], types.intp, types.intp))
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def sum_rows(
     _: Any, lanes: Any, x: Any, f: Any, at: Any, factor: Any, span: Any, out: Any, to: Any
 ) -> Any:
@@ -118,7 +123,7 @@ def sum_rows(
     return types.void(lanes, x, intp, at, factor, types.UniTuple(intp, 2), out, intp), generate
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def add_transposed(_: Any, size: Any, left: Any, out: Any) -> Any:
     """Add left.T to `out`, both squares of `size` rows, a constant, given as in `add_product`."""
     if not isinstance(size, types.IntegerLiteral):

@@ -35,8 +35,8 @@ FEW_ROWS, MOST_ROWS = 4, 32
 CONVERTED = MOST_ROWS * CHUNK
 # Where there are at least so many parts for each label, rows are summed by label,
 PARTS_PER_LABEL = 0.75
-# of at most so many parts at a time, and labels (numbers of no whole pages: arrays that begin at the
-# same place of one wait for each other);
+# of at most so many parts at a time, and labels (not whole pages: writes to one array hold back
+# reads of another at the same place of its page);
 ROOM, MOST_LABELS = 504, 520
 # so many features at a time, and so many features and labels that change places.
 LANES, SQUARE = 64 if IS_WIDE else 16, 8
@@ -87,7 +87,7 @@ def _add_scores(x: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
         n, at, right = min(CHUNK, width - f), begin + f, (w, f * n_labels, n_labels)
         if eight > 0:
             out = (theta, first, n_labels)
-            add_product(8, (x, at, width), right, out, (eight, n, n_scored), scale)  # type: ignore[call-arg]  # (Numba adds the first)
+            add_product(8, (x, at, width), right, out, (eight, n, n_scored), scale)
         if eight < four:
             left, out = (x, at + eight * width, width), (theta, first + eight * n_labels, n_labels)
             add_product(4, left, right, out, (four - eight, n, n_scored), scale)
@@ -126,7 +126,7 @@ def _score_single(values: Any, single: Any, place: Any, w: Any, scale: float, th
     if n_rows < FEW_ROWS:
         _add_scores(single, place, w, scale, theta)
         return
-    rows: Any = stack_vector(CONVERTED)  # type: ignore[call-arg]
+    rows: Any = stack_vector(CONVERTED)
     for t in range(0, n_rows, MOST_ROWS):
         n = min(MOST_ROWS, n_rows - t)
         for f in range(0, width, CHUNK):
@@ -239,19 +239,17 @@ def _sort_by_label(
 
 
 @jit(inline="always")
-def _sum_rows(
-    x: Any, f: int, n: int, at: Any, factor: Any, span: Any, sums: Any, to: int
-) -> None:
+def _sum_rows(x: Any, f: int, n: int, at: Any, factor: Any, span: Any, sums: Any, to: int) -> None:
     """sums[to + e] = sum_s factor[s] x[at[s] + f + e], for e < n."""
     e = 0
     while e + LANES <= n:
-        sum_rows(LANES, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]  # (Numba adds the first)
+        sum_rows(LANES, x, f + e, at, factor, span, sums, to + e)
         e += LANES
     while e + SQUARE <= n:
-        sum_rows(SQUARE, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]
+        sum_rows(SQUARE, x, f + e, at, factor, span, sums, to + e)
         e += SQUARE
     while e < n:
-        sum_rows(1, x, f + e, at, factor, span, sums, to + e)  # type: ignore[call-arg]
+        sum_rows(1, x, f + e, at, factor, span, sums, to + e)
         e += 1
 
 
@@ -264,10 +262,10 @@ def _add_by_label(
     So `out`, in which features of a label are far apart, is written to once, in whole registers.
     """
     _, _, width, n_labels, _, _ = place
-    at: Any = stack_integers(ROOM)  # type: ignore[call-arg]
-    end: Any = stack_integers(MOST_LABELS)  # type: ignore[call-arg]
-    factor: Any = stack_vector(ROOM)  # type: ignore[call-arg]
-    sums: Any = stack_vector(SUMS)  # type: ignore[call-arg]
+    at: Any = stack_integers(ROOM)
+    end: Any = stack_integers(MOST_LABELS)
+    factor: Any = stack_vector(ROOM)
+    sums: Any = stack_vector(SUMS)
     _sort_by_label(place, part, delta, span, coefficient, at, factor, end)
     for f in range(0, width, LANES):
         n, s = min(LANES, width - f), 0
@@ -281,7 +279,7 @@ def _add_by_label(
             whole = n - n % SQUARE if until - k == SQUARE else 0
             for e in range(0, whole, SQUARE):
                 square = (out, (f + e) * n_labels + k, n_labels)
-                add_transposed(SQUARE, (sums, e, STRIDE), square)  # type: ignore[call-arg]
+                add_transposed(SQUARE, (sums, e, STRIDE), square)
             for label in range(k, until):
                 own, to = sums[(label - k) * STRIDE :][:n], np.uint64(f * n_labels + label)
                 for e in range(whole, n):

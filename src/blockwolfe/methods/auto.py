@@ -55,8 +55,8 @@ CATALYST, WHOLE = Catalyst(), WholeBlocks(catalyst=Catalyst(every=2), certify_ev
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
 EXPENSIVE_STEPS = 2e4
-# Steps from which on every call counts, and times what a look at one stored sequence of labels takes:
-# one sweep of a round looks at all that are stored.
+# Steps from which on every call counts, and times what a look at one stored sequence of labels
+# takes: one sweep of a round looks at all that are stored.
 LONG_STEPS, LONG_LOOKS = 2e6, 20.0
 
 

@@ -101,7 +101,9 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """
 
     has_positions = False
-    block_oracles = ORACLES._replace(simplex=Simplex(heights, augment, gather, score_gathered, peek, add))
+    block_oracles = ORACLES._replace(
+        simplex=Simplex(heights, augment, gather, score_gathered, peek, add)
+    )
     default_c = 1.0  # as in LinearSVC
 
     def __init__(

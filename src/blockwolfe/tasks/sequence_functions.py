@@ -97,15 +97,13 @@ def score_all(data: SequenceData, w: Any, theta: Any) -> None:
 def score_rows(
     data: SequenceData, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
 ) -> None:
-    """theta[r * K + k] = score of label k at row r; of gathered rows, and of labels[0]:labels[1]."""
+    """theta[r * K + k] = score of k at row r; of gathered rows, and labels[0]:labels[1]."""
     layout, (first, last) = data.layout, labels
     n_labels = layout.n_labels
     for r in range(span[0], span[1]):
         for k in range(first, last):
             theta[r * n_labels + k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
-    score_gathered(
-        data.tokens, rows, span, n_labels, last - first, w[first:], theta[first:]
-    )
+    score_gathered(data.tokens, rows, span, n_labels, last - first, w[first:], theta[first:])
 
 
 @jit

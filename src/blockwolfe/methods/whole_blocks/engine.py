@@ -16,7 +16,8 @@ from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.conjugate import Rounds
-from blockwolfe.methods.whole_blocks.visits import Waiting, make_whole_work, visit_whole_blocks
+from blockwolfe.methods.whole_blocks.groups import Waiting
+from blockwolfe.methods.whole_blocks.visits import make_whole_work, visit_whole_blocks
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import ActiveSet, State

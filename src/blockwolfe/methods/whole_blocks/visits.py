@@ -24,22 +24,22 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.rounding import UNITS
 from blockwolfe.dual.stock import Stock, insert_corner, remove_corner
+from blockwolfe.methods.whole_blocks.groups import (
+    Group,
+    Waiting,
+    forget,
+    keep_up,
+    make_group,
+    put_heights,
+)
 from blockwolfe.structures.choice import best_label, project
 
-__all__ = ["Waiting", "WholeWork", "visit_whole_blocks"]
-
-
-class Waiting(NamedTuple):
-    """How often each block is passed over: in a row, and from now on."""
-
-    period: np.ndarray
-    left: np.ndarray
+__all__ = ["WholeWork", "make_whole_work", "visit_whole_blocks"]
 
 
 class WholeWork(NamedTuple):
     """Scratch of one thread, by label, and (`label`, `value`) of those that may get weight."""
 
-    loss: np.ndarray
     alpha: np.ndarray  # new weights; zero at rest
     label: np.ndarray
     value: np.ndarray
@@ -48,46 +48,24 @@ class WholeWork(NamedTuple):
     group: Group
 
 
-class Group(NamedTuple):
-    """Blocks of the next visits, whose scores are kept up to date with w; room for one: none is."""
-
-    block: np.ndarray
-    scores: np.ndarray  # end to end
-    rows: Any  # of their features
-
-
 def make_whole_work(n_labels: int, together: int, rows: Any) -> WholeWork:
     """Fresh scratch; `rows` is that of the task, for so many blocks together."""
-    loss, alpha, value = np.zeros((3, n_labels))
+    alpha, value = np.zeros((2, n_labels))
     label, one = np.zeros(n_labels, dtype=np.int32), np.zeros(1, dtype=np.int32)
-    n_scores = n_labels * together if together > 1 else 0
-    group = Group(np.zeros(together, dtype=np.int64), np.zeros(n_scores), rows)
-    return WholeWork(loss, alpha, label, value, one, np.zeros(1, dtype=np.int64), group)
+    lacking, group = np.zeros(1, dtype=np.int64), make_group(n_labels, together, rows)
+    return WholeWork(alpha, label, value, one, lacking, group)
 
 
 @jit(forceinline=True)
-def _find_group(order: np.ndarray, span: Any, waiting: Waiting, block: np.ndarray) -> int:
-    """Blocks of an order that are visited next, as many as there is room for; how many."""
-    n = 0
-    for position in range(span[0], span[1]):
-        if waiting.left[order[position]] == 0:
-            block[n] = order[position]
-            n += 1
-            if n == block.shape[0]:
-                break
-    return n
-
-
-@jit(forceinline=True)
-def _look(stock: Stock, i: int, height: np.ndarray) -> tuple[int, float, float]:
-    """The highest label, the mean height, and the size of its terms."""
+def _look(stock: Stock, i: int, height: np.ndarray) -> tuple[float, float, float]:
+    """The highest height, the mean, and the size of its terms."""
     mean, terms = 0.0, 0.0
     for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
         own = height[stock.code[stock.begin[row]]]
         stock.height[row] = own
         mean += stock.weight[row] * own
         terms += stock.weight[row] * abs(own)
-    return best_label(height), mean, terms
+    return height[best_label(height)], mean, terms
 
 
 @jit(forceinline=True)
@@ -132,7 +110,13 @@ def _find_candidates(height: np.ndarray, above: float, most: int, own: WholeWork
 
 @jit(forceinline=True)
 def _maximize_block(
-    stock: Stock, i: int, height: np.ndarray, top: float, curvature: float, most: int, own: WholeWork
+    stock: Stock,
+    i: int,
+    height: np.ndarray,
+    top: float,
+    curvature: float,
+    most: int,
+    own: WholeWork,
 ) -> int:
     """The new weights of all labels into `own.alpha`; of how many labels they may be."""
     first, n_rows = stock.start[i], stock.n_rows[i]
@@ -199,9 +183,9 @@ def _move_rows(stock: Stock, i: int, n: int, own: WholeWork, direction: Any) -> 
             row += 1
         if row == end:
             own.one[0] = k
-            insert_corner(stock, i, own.one, stock.value, 1, own.loss[k])
+            insert_corner(stock, i, own.one, stock.value, 1, own.group.loss[k])
         else:  # (a label without weight gives way)
-            stock.code[stock.begin[row]], stock.loss[row] = k, own.loss[k]
+            stock.code[stock.begin[row]], stock.loss[row] = k, own.group.loss[k]
         stock.weight[row], own.alpha[k] = own.alpha[k], 0.0
     return moved
 
@@ -279,6 +263,19 @@ def _wait(waiting: Waiting, i: int, is_moved: bool, longest: int) -> None:
     waiting.period[i], waiting.left[i] = period, period
 
 
+@jit(forceinline=True)
+def _note(notes: Any, i: int, is_whole: bool, gap: float) -> None:
+    """That block i was visited, and its gap where all labels were looked at."""
+    counts = notes.counts
+    notes.last_visit[i] = counts.visits
+    counts.visits += 1
+    if is_whole:
+        counts.oracle_calls += 1
+        notes.gap[i] = max(gap, 0.0)
+    else:
+        counts.cache_hits += 1
+
+
 @jit
 def visit_whole_blocks(
     order: np.ndarray, span: Any, settings: Any, of_blocks: Packed, of_run: Packed
@@ -292,9 +289,9 @@ def visit_whole_blocks(
     weight, column_norm, simplex, data = unpack(of_blocks)
     point, notes, work, own, waiting = unpack(of_run)
     lam, n_whole, most, longest, last_visit = settings
-    stock, counts, height, w = point.stock, notes.counts, work.theta, point.w
-    part, delta, group = work.direction.part, work.direction.delta, own.group
-    n_labels, many, at, n_group = height.shape[0], group.block.shape[0], 0, 0
+    stock, counts, height, w = point.stock, notes.counts, own.group.scores, point.w
+    part, delta = work.direction.part, work.direction.delta
+    forget(own.group)
     for position in range(span[0], span[1]):
         i, is_whole = order[position], position < n_whole
         if counts.visits >= last_visit:
@@ -306,27 +303,16 @@ def visit_whole_blocks(
             continue
         length = weight[i] * column_norm[i]
         curvature = length * column_norm[i] / lam
-        moved, n_gone, is_grouped = 0, 0, is_whole and many > 1
-        if is_grouped:
-            while at < n_group and group.block[at] != i:  # (drawn twice, and waits by now)
-                at += 1
-            if at == n_group:
-                whole = position, min(span[1], n_whole)
-                at, n_group = 0, _find_group(order, whole, waiting, group.block)
-                simplex.gather(data, group.block, n_group, group.rows)
-                simplex.score(data, group.rows, (0, n_group), (0, n_labels), w, group.scores)
-            height = group.scores[at * n_labels : (at + 1) * n_labels]
-            simplex.augment(data, i, own.loss, height)
-            at += 1
-        elif is_whole:
-            simplex.heights(data, i, w, own.loss, height)
+        moved, n_gone = 0, 0
         if is_whole:
-            best, mean, terms = _look(stock, i, height)
-            top = height[best]
+            order_left = order[position : min(span[1], n_whole)]
+            begin = put_heights(simplex, data, w, order_left, waiting, own.group)
+            height = own.group.scores[begin : begin + own.group.loss.shape[0]]
+            top, mean, terms = _look(stock, i, height)
         else:
             _list_labels(stock, i, own)
-            simplex.peek(data, i, w, own.label, stock.n_rows[i], height)
-            top, mean, terms = _look_at_rows(stock, i, height, own)
+            simplex.peek(data, i, w, own.label, stock.n_rows[i], work.theta)
+            top, mean, terms = _look_at_rows(stock, i, work.theta, own)
         gap = weight[i] * (top - mean)
         is_moved = gap > UNITS * weight[i] * (abs(top) + terms)
         if is_moved and is_whole:
@@ -344,17 +330,10 @@ def visit_whole_blocks(
             counts.drops += n_gone
             point.ell[i] = weight[i] * _drop_rows(stock, i, counts.visits)
             simplex.add(data, i, part, delta, moved, -weight[i] / lam, w)
-            for s in range(moved if is_grouped and at < n_group else 0):
-                labels = part[s], part[s] + 1
-                simplex.score(data, group.rows, (at, n_group), labels, w, group.scores)
+            keep_up(simplex, data, w, part, moved, own.group)
             notes.longest[i] = max(notes.longest[i], length * length * _square(delta, moved))
             counts.steps += 1
-        notes.last_visit[i] = counts.visits
-        counts.visits += 1
+        _note(notes, i, is_whole, gap)
         if is_whole:
-            counts.oracle_calls += 1
-            notes.gap[i] = max(gap, 0.0)
             _wait(waiting, i, is_moved, longest)
-        else:
-            counts.cache_hits += 1
     return span[1]
