@@ -56,7 +56,8 @@ def _on_stack(size: Any, number: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         n, kind = size.literal_value, context.get_value_type(number)
-        room = cgutils.alloca_once(builder, ir.ArrayType(kind, n))
+        with builder.goto_entry_block():  # (`cgutils.alloca_once` would fill it with zeros)
+            room = builder.alloca(ir.ArrayType(kind, n))
         array = context.make_array(signature.return_type)(context, builder)
         intp = context.get_value_type(types.intp)
         arrayobj.populate_array(

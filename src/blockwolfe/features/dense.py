@@ -30,11 +30,11 @@ __all__ = ["Place", "Products", "inner", "no_products", "products"]
 
 # Features at a time: their weights stay in the fastest memory for all rows and parts of a block.
 CHUNK = 128
-# Rows of single precision that are converted beforehand, at least and at most.
-FEW_ROWS, MOST_ROWS = 4, 32
+# Rows of single precision that are converted beforehand, at least and at most, and least labels.
+FEW_ROWS, MOST_ROWS, SOME_LABELS = 4, 32, 16
 CONVERTED = MOST_ROWS * CHUNK
 # Where there are at least so many parts for each label, rows are summed by label,
-PARTS_PER_LABEL = 0.75
+PARTS_PER_LABEL = 1.0
 # of at most so many parts at a time, and labels (not whole pages: writes to one array hold back
 # reads of another at the same place of its page);
 ROOM, MOST_LABELS = 504, 520
@@ -121,9 +121,9 @@ def _score(values: Any, single: Any, place: Any, w: Any, scale: float, theta: An
 
 @jit
 def _score_single(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    """As doubles, each converted once, where rows are more than a few."""
+    """As doubles, each converted once, where there are more than a few rows and labels."""
     begin, n_rows, width, n_labels, first, n_scored = place
-    if n_rows < FEW_ROWS:
+    if n_rows < FEW_ROWS or n_scored < SOME_LABELS:
         _add_scores(single, place, w, scale, theta)
         return
     rows: Any = stack_vector(CONVERTED)
