@@ -41,7 +41,7 @@ def test_scores_are_the_product_of_matrices(n_rows, width, n_labels):
     X, W, rng = matrices(n_rows, width, n_labels)
     first = 3
     begin = rng.normal(size=first + n_rows * n_labels + 2)
-    place = (0, n_rows, width, n_labels, first)
+    place = (0, n_rows, width, n_labels, first, n_labels)
     found = []
     for rows in (X, X.astype(np.float64)):
         theta = begin.copy()
@@ -59,13 +59,13 @@ def test_a_score_has_the_same_bits_wherever_its_row_and_its_label_stand():
     X, W, _ = matrices(11, 200, 29)
     rows, theta = X.astype(np.float64), np.zeros(11 * 29)
     products(rows.dtype == np.float32).score(
-        *split(rows), (0, 11, 200, 29, 0), W.reshape(-1), 1.0, theta
+        *split(rows), (0, 11, 200, 29, 0, 29), W.reshape(-1), 1.0, theta
     )
     for t, n_labels in itertools.product(range(11), (1, 2, 5, 14, 29)):
         own = np.zeros(n_labels)
         some = np.ascontiguousarray(W[:, :n_labels]).reshape(-1)
         products(rows.dtype == np.float32).score(
-            *split(rows), (t * 200, 1, 200, n_labels, 0), some, 1.0, own
+            *split(rows), (t * 200, 1, 200, n_labels, 0, n_labels), some, 1.0, own
         )
         np.testing.assert_array_equal(own, theta.reshape(11, 29)[t, :n_labels])
 
@@ -82,7 +82,7 @@ def test_some_parts_are_scored_and_added(n_rows, width, n_labels, share, dtype):
     size = int(share * n_parts) + 2
     part = rng.permutation(n_parts + 4)[:size].astype(np.int32)  # (some of others)
     is_own = (part >= first) & (part < first + n_parts)
-    place = (0, n_rows, width, n_labels, first)
+    place = (0, n_rows, width, n_labels, first, n_labels)
     theta = np.full(n_parts + 4, 7.0)
     products(dtype == np.float32).peek(*split(X), place, W.reshape(-1), part, len(part), theta)
     expected = np.full(n_parts + 4, 7.0)

@@ -5,8 +5,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 import blockwolfe as bw
+from at_work import engine_of
 from blockwolfe.methods import auto
 from blockwolfe.methods.bcfw import batches
+from blockwolfe.methods.bcfw.sparing import SparingEngine
 from plain_tasks import Labels
 from zoo import PROBLEMS, multiclass_data
 
@@ -57,6 +59,7 @@ def test_the_choice_follows_the_steps_of_the_oracle(
     """
     monkeypatch.setattr(auto, "EXPENSIVE_STEPS", expensive)
     monkeypatch.setattr(auto, "LONG_STEPS", long)
+    monkeypatch.setattr(auto, "LONG_LOOKS", 0.0)
     result = bw.solve(problem, LAM, "auto", 1e-6, random_state=0)
     assert result.is_certified
     assert_explained(result)
@@ -65,6 +68,21 @@ def test_the_choice_follows_the_steps_of_the_oracle(
     cached = [row.passes + 1 for row in result.trace if "cache" in row.note]
     assert (cached[0] if cached else None) == first_with_cache
     assert (result.counts.cache_hits > 0) == (first_with_cache == 4)
+
+
+@pytest.mark.parametrize(("n_labels", "is_sparing"), [(3, False), (60, True)])
+def test_a_long_sequence_of_few_labels_gets_no_rounds_after_every_call(
+    n_labels, is_sparing, monkeypatch
+):
+    """Its oracle takes long, but no longer than a few looks at what it found."""
+    monkeypatch.setattr(auto, "LONG_STEPS", 1e4)
+    monkeypatch.setattr(auto, "EXPENSIVE_STEPS", 0.0)
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(3000, 2)), rng.normal(size=(5, 2))]
+    Y = [rng.integers(n_labels, size=len(x)) for x in X]
+    engine = engine_of(bw.Problem(bw.tasks.Chain(n_labels), X, Y), "auto", LAM)
+    assert engine.blocks.n_steps >= auto.LONG_STEPS
+    assert isinstance(engine, SparingEngine) == is_sparing
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "toy-jitted", "chain-weighted"])

@@ -57,6 +57,7 @@ def test_the_clock_decides_nothing(problem, method, is_expensive, n_jobs, monkey
         monkeypatch.setattr(batches, "EXPENSIVE_STEPS", 0.0)
         monkeypatch.setattr(batches, "BATCH_STEPS", 1e4)
         monkeypatch.setattr(auto, "LONG_STEPS", 0.0)
+        monkeypatch.setattr(auto, "LONG_LOOKS", 0.0)
     options = {"tol": 0.0, "max_passes": 12, "random_state": 0, "n_jobs": n_jobs}
     runs = []
     for seed in range(4):

@@ -19,6 +19,7 @@ def is_slow(monkeypatch):
     """All oracles are taken for slow ones."""
     monkeypatch.setattr(auto, "EXPENSIVE_STEPS", 0.0)
     monkeypatch.setattr(auto, "LONG_STEPS", 0.0)
+    monkeypatch.setattr(auto, "LONG_LOOKS", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import blockwolfe as bw
 from at_work import engine_of, mean_of
+from blockwolfe.methods.whole_blocks import engine as whole_engine
 from same_runs import assert_same, content
 from zoo import PROBLEMS, bounded, hinge_terms, multiclass_data
 
@@ -298,3 +299,25 @@ def test_a_budget_of_calls_is_kept():
     result = bw.solve(problem, 1e-4, "whole_blocks", tol=1e-12, max_oracle_calls=100)
     assert result.status is bw.Status.MAX_ORACLE_CALLS
     assert result.counts.oracle_calls + result.counts.certificate_calls <= 100
+
+
+@pytest.mark.parametrize("sampling", [bw.Permutation(), bw.Uniform()])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_visits_that_are_scored_together_are_those_that_are_scored_alone(
+    sampling, dtype, monkeypatch
+):
+    """To the bit, with blocks that wait and blocks drawn twice; certificates, too."""
+    X, Y = multiclass_data(n=60, n_labels=7, n_features=5, seed=3)
+    method, found = bw.WholeBlocks(sampling=sampling), []
+    for many in (2, 10**9):
+        monkeypatch.setattr(whole_engine, "MANY_LABELS", many)
+        problem = bw.Problem(bw.tasks.Multiclass(), X.astype(dtype), Y)
+        assert problem.blocks.together > 1
+        options = {"tol": 1e-9, "max_passes": 12, "random_state": 0}
+        found.append(bw.solve(problem, LAM, method, **options))
+    assert found[0].counts.visits < 12 * len(problem)  # (some have waited)
+    assert_same(*(content(result) for result in found))
+    alone = replace(problem.blocks, together=1)
+    monkeypatch.setitem(problem.__dict__, "blocks", alone)
+    certificate = bw.certify(problem, found[0].state, LAM)
+    np.testing.assert_array_equal(certificate.block_gaps, found[0].certificate.block_gaps)

@@ -17,16 +17,31 @@ import numpy as np
 from numba import types
 
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.base.lanes import add_product, add_product_of_columns, stack_vector
+from blockwolfe.base.lanes import (
+    IS_WIDE,
+    add_product,
+    add_transposed,
+    stack_integers,
+    stack_vector,
+    sum_rows,
+)
 
 __all__ = ["Place", "Products", "inner", "no_products", "products"]
 
 # Features at a time: their weights stay in the fastest memory for all rows and parts of a block.
 CHUNK = 128
-# Where a larger share of all parts is added, they are added as a product of matrices,
-ADD_SHARE = 0.2
-# with so many of them laid out at a time.
-ROOM = 2048
+# Rows of single precision that are converted beforehand, at least and at most, and least labels.
+FEW_ROWS, MOST_ROWS, SOME_LABELS = 4, 32, 16
+CONVERTED = MOST_ROWS * CHUNK
+# Where there are at least so many parts for each label, rows are summed by label,
+PARTS_PER_LABEL = 1.0
+# of at most so many parts at a time, and labels (not whole pages: writes to one array hold back
+# reads of another at the same place of its page);
+ROOM, MOST_LABELS = 504, 520
+# so many features at a time, and so many features and labels that change places.
+LANES, SQUARE = 64 if IS_WIDE else 16, 8
+STRIDE = LANES + SQUARE
+SUMS = STRIDE * SQUARE
 
 
 class Products(NamedTuple):
@@ -56,6 +71,7 @@ class Place(NamedTuple):
     width: int
     n_labels: int  # K
     first: int
+    n_scored: int  # labels that are scored, from the first on
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -63,19 +79,24 @@ class Place(NamedTuple):
 
 @jit
 def _add_scores(x: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    """Sums of four rows and eight labels fill the registers of most machines."""
-    begin, n_rows, width, n_labels, first = place
+    """Sums of four rows and eight labels fill the registers of most machines, or of eight rows."""
+    begin, n_rows, width, n_labels, first, n_scored = place
+    eight = n_rows - n_rows % 8 if IS_WIDE else 0
     four, two = n_rows - n_rows % 4, n_rows - n_rows % 2
     for f in range(0, width, CHUNK):
         n, at, right = min(CHUNK, width - f), begin + f, (w, f * n_labels, n_labels)
-        out = (theta, first, n_labels)
-        add_product(4, (x, at, width), right, out, (four, n, n_labels), scale)  # type: ignore[call-arg]  # (Numba adds the first)
+        if eight > 0:
+            out = (theta, first, n_labels)
+            add_product(8, (x, at, width), right, out, (eight, n, n_scored), scale)
+        if eight < four:
+            left, out = (x, at + eight * width, width), (theta, first + eight * n_labels, n_labels)
+            add_product(4, left, right, out, (four - eight, n, n_scored), scale)
         if four < two:
             left, out = (x, at + four * width, width), (theta, first + four * n_labels, n_labels)
-            add_product(2, left, right, out, (2, n, n_labels), scale)
+            add_product(2, left, right, out, (2, n, n_scored), scale)
         if two < n_rows:
             left, out = (x, at + two * width, width), (theta, first + two * n_labels, n_labels)
-            add_product(1, left, right, out, (1, n, n_labels), scale)
+            add_product(1, left, right, out, (1, n, n_scored), scale)
 
 
 @jit(fastmath={"contract"})
@@ -100,7 +121,22 @@ def _score(values: Any, single: Any, place: Any, w: Any, scale: float, theta: An
 
 @jit
 def _score_single(values: Any, single: Any, place: Any, w: Any, scale: float, theta: Any) -> None:
-    _add_scores(single, place, w, scale, theta)
+    """As doubles, each converted once, where there are more than a few rows and labels."""
+    begin, n_rows, width, n_labels, first, n_scored = place
+    if n_rows < FEW_ROWS or n_scored < SOME_LABELS:
+        _add_scores(single, place, w, scale, theta)
+        return
+    rows: Any = stack_vector(CONVERTED)
+    for t in range(0, n_rows, MOST_ROWS):
+        n = min(MOST_ROWS, n_rows - t)
+        for f in range(0, width, CHUNK):
+            size, at = min(CHUNK, width - f), begin + t * width + f
+            for r in range(n):
+                row, given = rows[r * size : (r + 1) * size], single[at + r * width :][:size]
+                for e in range(size):
+                    row[e] = given[e]
+            own = 0, n, size, n_labels, first + t * n_labels, n_scored
+            _add_scores(rows, own, w[f * n_labels :], scale, theta)
 
 
 # -- some parts ------------------------------------------------------------------------------------
@@ -133,7 +169,7 @@ def _split(p: Any, n_labels: int) -> tuple[Any, Any]:
 
 @jit(fastmath={"contract"})
 def _score_some(x: Any, place: Any, w: Any, part: Any, size: int, theta: Any) -> None:
-    begin, n_rows, width, n_labels, first = place
+    begin, n_rows, width, n_labels, first, _ = place
     for f in range(0, width, CHUNK):
         n = min(CHUNK, width - f)
         for s in range(size):
@@ -162,7 +198,7 @@ def _add_few(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """Part by part."""
-    begin, n_rows, width, n_labels, first = place
+    begin, n_rows, width, n_labels, first, _ = place
     one, stride = np.uint64(1), np.uint64(n_labels)
     for f in range(0, width, CHUNK):
         n = min(CHUNK, width - f)
@@ -177,40 +213,90 @@ def _add_few(
 
 
 @jit
-def _add_many(
-    x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
+def _sort_by_label(
+    place: Any, part: Any, delta: Any, span: Any, coefficient: float, at: Any, factor: Any, end: Any
 ) -> None:
-    """As a product of matrices, of as many rows at a time as there is room for."""
-    begin, n_rows, width, n_labels, first = place
-    grid: Any = stack_vector(ROOM)  # type: ignore[call-arg]  # (Numba adds the first)
-    step, four = ROOM // n_labels, width - width % 4
-    for t in range(0, n_rows, step):
-        n = min(step, n_rows - t)
-        own, n_parts = first + t * n_labels, n * n_labels
-        for p in range(n_parts):
-            grid[p] = 0.0
-        for s in range(size):
-            if own <= part[s] < own + n_parts:
-                grid[part[s] - own] += delta[s]
-        at = begin + t * width
-        right, rows = (grid, 0, n_labels), (out, 0, n_labels)
-        add_product_of_columns(4, (x, at, width), right, rows, (four, n, n_labels), coefficient)
-        for f in range(four, width):
-            right, rows = (grid, 0, n_labels), (out, f * n_labels, n_labels)
-            add_product_of_columns(
-                1, (x, at + f, width), right, rows, (1, n, n_labels), coefficient
-            )
+    """Where the rows of some parts begin, and by what they are multiplied, label by label.
+
+    Those of label k end at end[k].
+    """
+    begin, n_rows, width, n_labels, first, _ = place
+    for k in range(n_labels):
+        end[k] = 0
+    for s in range(span[0], span[1]):
+        p = np.int64(part[s]) - first
+        if 0 <= p < n_rows * n_labels:
+            end[_split(p, n_labels)[1]] += 1
+    n = 0
+    for k in range(n_labels):
+        n, end[k] = n + end[k], n
+    for s in range(span[0], span[1]):
+        p = np.int64(part[s]) - first
+        if 0 <= p < n_rows * n_labels:
+            t, k = _split(p, n_labels)
+            at[end[k]], factor[end[k]] = begin + t * width, coefficient * delta[s]
+            end[k] += 1
+
+
+@jit(inline="always")
+def _sum_rows(x: Any, f: int, n: int, at: Any, factor: Any, span: Any, sums: Any, to: int) -> None:
+    """sums[to + e] = sum_s factor[s] x[at[s] + f + e], for e < n."""
+    e = 0
+    while e + LANES <= n:
+        sum_rows(LANES, x, f + e, at, factor, span, sums, to + e)
+        e += LANES
+    while e + SQUARE <= n:
+        sum_rows(SQUARE, x, f + e, at, factor, span, sums, to + e)
+        e += SQUARE
+    while e < n:
+        sum_rows(1, x, f + e, at, factor, span, sums, to + e)
+        e += 1
+
+
+@jit
+def _add_by_label(
+    x: Any, place: Any, part: Any, delta: Any, span: Any, coefficient: float, out: Any
+) -> None:
+    """Rows are summed by label, eight labels and some features at a time, and then added to `out`.
+
+    So `out`, in which features of a label are far apart, is written to once, in whole registers.
+    """
+    _, _, width, n_labels, _, _ = place
+    at: Any = stack_integers(ROOM)
+    end: Any = stack_integers(MOST_LABELS)
+    factor: Any = stack_vector(ROOM)
+    sums: Any = stack_vector(SUMS)
+    _sort_by_label(place, part, delta, span, coefficient, at, factor, end)
+    for f in range(0, width, LANES):
+        n, s = min(LANES, width - f), 0
+        for k in range(0, n_labels, SQUARE):
+            until = min(k + SQUARE, n_labels)
+            if end[until - 1] == s:
+                continue
+            for label in range(k, until):
+                _sum_rows(x, f, n, at, factor, (s, end[label]), sums, (label - k) * STRIDE)
+                s = end[label]
+            whole = n - n % SQUARE if until - k == SQUARE else 0
+            for e in range(0, whole, SQUARE):
+                square = (out, (f + e) * n_labels + k, n_labels)
+                add_transposed(SQUARE, (sums, e, STRIDE), square)
+            for label in range(k, until):
+                own, to = sums[(label - k) * STRIDE :][:n], np.uint64(f * n_labels + label)
+                for e in range(whole, n):
+                    out[to + np.uint64(e * n_labels)] += own[e]
 
 
 @jit
 def _add_some(
     x: Any, place: Any, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
-    _, n_rows, _, n_labels, _ = place
-    if n_rows > 3 and size > ADD_SHARE * n_rows * n_labels and n_labels <= ROOM:
-        _add_many(x, place, part, delta, size, coefficient, out)
-    else:
+    n_labels = place[3]
+    if n_labels > MOST_LABELS or size < PARTS_PER_LABEL * n_labels:
         _add_few(x, place, part, delta, size, coefficient, out)
+    else:
+        for s in range(0, size, ROOM):
+            span = (s, min(s + ROOM, size))
+            _add_by_label(x, place, part, delta, span, coefficient, out)
 
 
 @jit

@@ -12,13 +12,16 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.features.dense import Products, inner, no_products, products
 
 __all__ = [
+    "Gathered",
     "Tokens",
     "add_dense",
     "column_of",
+    "gather_rows",
     "is_dense",
     "largest_norms",
     "peek_dense",
     "score_dense",
+    "score_gathered",
     "value_of",
     "valued",
 ]
@@ -115,12 +118,12 @@ def is_dense(rows: Tokens) -> bool:
 
 
 @jit(inline="always")
-def _place_of(rows: Tokens, i: int, n_labels: int, first: int) -> tuple[int, int, int, int, int]:
+def _place_of(rows: Tokens, i: int, n_labels: int, first: int) -> tuple[int, ...]:
     """Where the dense rows of block i lie: a `dense.Place`."""
     begin = rows.offset[i]
     n_rows, at = rows.offset[i + 1] - begin, rows.indptr[begin]
     width = rows.indptr[begin + 1] - at if n_rows > 0 else 0
-    return at, n_rows, width, n_labels, first
+    return at, n_rows, width, n_labels, first, n_labels
 
 
 @jit(inline="always")
@@ -155,6 +158,48 @@ def add_dense(
     part, delta, size = moved
     place = _place_of(rows, i, n_labels, first)
     rows.products.add(rows.values, rows.single, place, part, delta, size, coefficient, out)
+
+
+class Gathered(NamedTuple):
+    """Room for dense rows of several blocks, one below the other, in one of the two arrays."""
+
+    values: np.ndarray
+    single: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Tokens, n_rows: int) -> Gathered:
+        """For so many."""
+        width = int(rows.indptr[1] - rows.indptr[0])
+        sizes = (n_rows * width * bool(len(kind)) for kind in (rows.values, rows.single))
+        n_values, n_single = sizes
+        return cls(np.zeros(n_values), np.zeros(n_single, dtype=np.float32))
+
+
+@jit
+def gather_rows(rows: Tokens, block: Any, span: Any, to: Gathered) -> None:
+    """Copy the rows of blocks of one row each, block[span[0]:span[1]]."""
+    at, size = 0, rows.indptr[1] - rows.indptr[0]
+    for s in range(span[0], span[1]):
+        begin = rows.indptr[rows.offset[block[s]]]
+        for e in range(begin, begin + size):
+            if to.single.shape[0] > 0:
+                to.single[at] = rows.single[e]
+            else:
+                to.values[at] = rows.values[e]
+            at += 1
+
+
+@jit
+def score_gathered(
+    rows: Tokens, own: Gathered, span: Any, n_labels: int, n_scored: int, w: Any, theta: Any
+) -> None:
+    """theta[r * n_labels + k] += score of label k at row r, of gathered rows span[0]:span[1].
+
+    Of so many labels from the first on. The bits are those of `score_dense`.
+    """
+    width, (begin, end) = rows.indptr[1] - rows.indptr[0], span
+    place = begin * width, end - begin, width, n_labels, begin * n_labels, n_scored
+    rows.products.score(own.values, own.single, place, w, 1.0, theta)
 
 
 @jit(inline="always")

@@ -30,6 +30,7 @@ from blockwolfe.base.schema import Reader
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.cache import Cache
 from blockwolfe.methods.bcfw.conjugate import Conjugate
+from blockwolfe.methods.bcfw.cost import Cost
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.methods.bcfw.sparing import SparingEngine
@@ -53,8 +54,9 @@ CATALYST, WHOLE = Catalyst(), WholeBlocks(catalyst=Catalyst(every=2), certify_ev
 N_EARLY = 3
 # Steps of an oracle call that make it expensive even where the scores are all there is to it.
 EXPENSIVE_STEPS = 2e4
-# Steps from which on every call counts.
-LONG_STEPS = 2e6
+# Steps from which on every call counts, and times what a look at one stored sequence of labels
+# takes: one sweep of a round looks at all that are stored.
+LONG_STEPS, LONG_LOOKS = 2e6, 20.0
 
 
 def _is_expensive(blocks: Blocks) -> bool:
@@ -63,8 +65,13 @@ def _is_expensive(blocks: Blocks) -> bool:
 
 
 def _is_long(blocks: Blocks) -> bool:
-    """Whether it takes longer than all that may be done with its answer."""
+    """Whether it takes longer than all that may be done with its answer.
+
+    (A long sequence of few labels is decoded as fast as it is scored.)
+    """
     is_long = not blocks.is_compiled or blocks.n_steps >= LONG_STEPS
+    if is_long and blocks.is_coded:
+        is_long = blocks.n_steps >= LONG_LOOKS * Cost.of(blocks).of_visit(1.0)
     return is_long and _is_expensive(blocks)
 
 

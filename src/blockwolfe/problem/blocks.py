@@ -28,7 +28,13 @@ from blockwolfe.tasks.base import (
     Simplex,
     TaskBlocks,
 )
-from blockwolfe.tasks.pieces import feature_pieces, means_piece, oracle_pieces, simplex_pieces
+from blockwolfe.tasks.pieces import (
+    feature_pieces,
+    means_piece,
+    oracle_pieces,
+    simplex_pieces,
+    together_piece,
+)
 from blockwolfe.tasks.projecting import ActiveRoom, ProjectScratch
 
 __all__ = ["Blocks", "Seam", "SweepWork", "make_blocks"]
@@ -47,12 +53,14 @@ class Seam(NamedTuple):
     oracles: Oracles
     is_coded: bool
     is_identity: bool
+    together: int
+    score_some: Any
 
 
 class SweepWork(NamedTuple):
     """Scratch of one thread for a full pass: scores, and the output that an oracle gives."""
 
-    theta: np.ndarray  # scores by part; no entries where they are w itself
+    theta: np.ndarray  # scores by part, of blocks scored together; none where they are w itself
     code: np.ndarray  # an output as the oracle gives it (where it is not coded, `part` itself)
     part: np.ndarray  # its parts,
     value: np.ndarray  # and their values
@@ -141,7 +149,7 @@ class Blocks(TaskBlocks):
         """Functions of whole blocks (see `Simplex`), compiled when they are first asked for."""
         if self.uncompiled.simplex is None or not self.is_compiled:
             raise _no_oracle("simplex")
-        return simplex_pieces(self.uncompiled.simplex, self.packed_data)
+        return simplex_pieces(self.uncompiled.simplex, self.packed_data, self.scratch().rows)
 
     def projection_scratch(self, n_corners: int = MOST_CORNERS) -> ProjectScratch:
         """Fresh scratch of `project`, for one thread, with room for mixtures of so many outputs.
@@ -159,7 +167,8 @@ class Blocks(TaskBlocks):
     @cached_property
     def seam(self) -> Seam:
         """The functions that the loop takes."""
-        return Seam(self.features, self.oracles, self.is_coded, self.is_identity)
+        kind = (self.is_coded, self.is_identity)
+        return Seam(self.features, self.oracles, *kind, self.together, self.score_some)
 
     def first(self, n_blocks: int) -> Blocks:
         """The first few blocks, with their weights as they are."""
@@ -200,7 +209,7 @@ class Blocks(TaskBlocks):
         n_entries = max(self.n_parts, int(self.part_size.max()), int(self.corner_size.max()))
         part = np.zeros(n_entries, dtype=np.int32)
         return SweepWork(
-            theta=np.zeros(0 if self.is_identity else self.n_parts),
+            theta=np.zeros(0 if self.is_identity else self.together * self.n_parts),
             code=np.zeros(n_entries, dtype=np.int32) if self.is_coded else part,
             part=part,
             value=np.zeros(n_entries),
@@ -269,6 +278,7 @@ def make_blocks(task: Any, X: Sequence[Any], Y: Sequence[Any], weight: np.ndarra
     given = {item.name: getattr(made, item.name) for item in fields(made)}
     if is_compiled:
         given |= {"features": feature_pieces(made), "oracles": oracle_pieces(made, made.oracles)}
+        given["score_some"] = together_piece(made)
         if made.rough is not None:
             given["rough"] = oracle_pieces(made, made.rough)
     given["truth"] = _merged(made.truth, made.n_parts)

@@ -162,11 +162,18 @@ def _sweep_span(
     """The same at positions span[0]:span[1]."""
     truth, weight, column_norm, w, room = blocks
     features, oracles = seam.features, seam.oracles
-    theta, seen = w if seam.is_identity else work.theta, work.seen
+    theta, seen, together = w if seam.is_identity else work.theta, work.seen, seam.together
+    n_scores = work.theta.shape[0] // together
     is_kept = out.code.shape[0] > 0
     for position in range(span[0], span[1]):
         i = order[position]
-        if not seam.is_identity:
+        if together > 1:
+            at = (position - span[0]) % together
+            if at == 0:
+                end = min(position + together, span[1])
+                seam.score_some(data, order, position, end, w, scratch, work.theta)
+            theta = work.theta[at * n_scores : (at + 1) * n_scores]
+        elif not seam.is_identity:
             features.score(data, i, w, 1.0, theta)
         size, loss, slack = oracles.maximize(data, i, theta, scratch, work.code, work.value)
         if size > room[i] or (is_kept and out.start[position] + size > out.code.shape[0]):

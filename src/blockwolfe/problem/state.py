@@ -156,13 +156,40 @@ def check_state(blocks: Blocks, state: Any, name: str = "start") -> State:
 
 
 @jit
+def _subtract(truth: Any, store: Store, i: int, part: np.ndarray, delta: np.ndarray) -> int:
+    """truth_i - mean_i as parts, from `store.start[i]` on, none of them zero; how many.
+
+    Where the mean begins with the true parts, in their order, as that of corners does; else -1.
+    """
+    first, begin = truth.start[i], store.start[i]
+    n_true, length, n = truth.start[i + 1] - first, store.length[i], 0
+    if length < n_true:
+        return -1
+    for s in range(length):
+        change = -store.mean[begin + s]
+        if s < n_true:
+            if store.part[begin + s] != truth.part[first + s]:
+                return -1
+            change += truth.value[first + s]
+        if change != 0.0:
+            part[begin + n], delta[begin + n] = store.part[begin + s], change
+            n += 1
+    return n
+
+
+@jit
 def _accumulate(pieces: Pieces, of_pass: Packed) -> None:
     """Add to shares[k]: sum_i weight_i F_i (truth_i - mean_i) over piece k, while any are left."""
-    add, data, weight, truth, store, shares = unpack(of_pass)
+    add, data, weight, truth, store, room, shares = unpack(of_pass)
     k = claim(pieces.claimed)
     while k + 1 < pieces.cuts.shape[0]:
         v = shares[k]
         for i in range(pieces.cuts[k], pieces.cuts[k + 1]):
+            n, begin = _subtract(truth, store, i, *room), store.start[i]
+            if n >= 0:
+                part, value = room[0][begin : begin + n], room[1][begin : begin + n]
+                add(data, i, part, value, n, weight[i], v)
+                continue
             begin, end = truth.start[i], truth.start[i + 1]
             part, value = truth.part[begin:end], truth.value[begin:end]
             add(data, i, part, value, end - begin, weight[i], v)
@@ -182,10 +209,11 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     data = blocks.data if blocks.kernel is None else blocks.kernel.summing
     in_room = max(ROOM // max(n_features, 1), 1)
     pieces = Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES))
-    v = np.zeros(n_features)
+    v, n_parts = np.zeros(n_features), len(store.part)
+    room = (np.empty(n_parts, dtype=np.int32), np.empty(n_parts))
     for some in pieces.rounds(MOST_SHARES if has_threads else in_room):
         shares = np.zeros((len(some.cuts) - 1, n_features))
-        members = (blocks.features.add, data, blocks.weight, blocks.truth, store, shares)
+        members = (blocks.features.add, data, blocks.weight, blocks.truth, store, room, shares)
         args = (blocks.kind, some, blocks.packed("accumulate", *members))
         _each(workers, lambda _, args=args: call(_accumulate, *args))  # type: ignore[misc]
         _add_rows(shares, v, workers)

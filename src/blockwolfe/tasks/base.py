@@ -101,6 +101,11 @@ class Simplex(NamedTuple):
     The feature columns of the parts are orthogonal and of one length, `TaskBlocks.column_norm`.
 
     * ``heights(packed, i, w, loss, height)``: L_i of every part, and L_i + <w, F_i[:, p]>;
+    * ``augment(packed, i, loss, height)``: the same, where `height` has the scores already;
+    * ``gather(packed, block, n, rows)``: `rows` (of the task's scratch) get those of block[:n], at
+      most `TaskBlocks.together`, so that
+    * ``score(packed, rows, span, labels, w, theta)``: theta[r * n_parts + p] = <w, F[:, p]> of
+      labels[0]:labels[1] of the r-th of them, for r in span[0]:span[1], to the bit as in `heights`;
     * ``peek(packed, i, w, part, size, theta)``: as in `Features`, without L_i;
     * ``add(packed, i, part, delta, size, coefficient, out)``: as in `Features`.
 
@@ -109,6 +114,9 @@ class Simplex(NamedTuple):
     """
 
     heights: Any
+    augment: Any
+    gather: Any
+    score: Any
     peek: Any
     add: Any
 
@@ -239,6 +247,11 @@ class TaskBlocks:
     # About how many elementary steps (half a nanosecond each) an oracle call takes. Choices go by
     # it, not by the clock, so that the same seed gives the same run. This is for those unknown.
     n_steps: float = 2e4
+    # Blocks that are scored together, and by what, where that is faster than one by one (else 1):
+    # ``score_some(data, block, begin, end, w, scratch, theta)``: what `Features.score` would give
+    # for block[begin:end], to the bit, `n_parts` numbers for each.
+    together: int = 1
+    score_some: Any = None
     # Where there is a kernel, the part of w that belongs to it (a `kernelized.KernelScores`).
     kernel: Any = None
     ahead: Ahead = field(default_factory=Ahead.nothing)  # where the features of blocks lie

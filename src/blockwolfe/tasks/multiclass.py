@@ -14,13 +14,13 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import add_parts, score_parts
-from blockwolfe.features.rows import Tokens
+from blockwolfe.features.rows import Gathered, Tokens, gather_rows
 from blockwolfe.tasks.base import Simplex
 from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.kernelized.tables import KernelTable
 from blockwolfe.tasks.reading.inputs import check_flags, checked_w
 from blockwolfe.tasks.sequence import SequenceTask
-from blockwolfe.tasks.sequence_functions import ORACLES, score
+from blockwolfe.tasks.sequence_functions import ORACLES, score, score_rows
 
 __all__ = ["Multiclass"]
 
@@ -28,18 +28,39 @@ __all__ = ["Multiclass"]
 @jit
 def heights(packed: Packed, i: int, w: Any, loss: Any, height: Any) -> None:
     """L_i and L_i + <w, phi> of every label (see `Simplex`)."""
+    score(unpack(packed), i, w, 1.0, height)
+    augment(packed, i, loss, height)
+
+
+@jit
+def augment(packed: Packed, i: int, loss: Any, height: Any) -> None:
+    """The same, where `height` has the scores."""
     data = unpack(packed)
-    score(data, i, w, 1.0, height)
     y, cost, scale, n_labels = data.labels[i], data.cost, data.scale[i], data.layout.n_labels
     if cost.shape[1] == 1:  # the cost of any miss
+        miss, own = scale * cost[y, 0], height[y]
         for k in range(n_labels):
-            loss[k] = scale * cost[y, 0]
-        loss[y] = 0.0
+            loss[k] = miss
+            height[k] += miss
+        loss[y], height[y] = 0.0, own
     else:
         for k in range(n_labels):
             loss[k] = scale * cost[y, k]
-    for k in range(n_labels):
-        height[k] += loss[k]
+            height[k] += loss[k]
+
+
+@jit
+def gather(packed: Packed, block: Any, n: int, rows: Gathered) -> None:
+    """Rows of the first few blocks of a list."""
+    gather_rows(unpack(packed).tokens, block, (0, n), rows)
+
+
+@jit
+def score_gathered(
+    packed: Packed, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
+) -> None:
+    """Scores of some labels of gathered rows."""
+    score_rows(unpack(packed), rows, span, labels, w, theta)
 
 
 @jit
@@ -80,7 +101,9 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """
 
     has_positions = False
-    block_oracles = ORACLES._replace(simplex=Simplex(heights, peek, add))
+    block_oracles = ORACLES._replace(
+        simplex=Simplex(heights, augment, gather, score_gathered, peek, add)
+    )
     default_c = 1.0  # as in LinearSVC
 
     def __init__(

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import typeof, types
 
-from blockwolfe.base.compiled import Piece, announced_compilation
+from blockwolfe.base.compiled import Piece, announced_compilation, jit
 from blockwolfe.base.packed import Packed
 from blockwolfe.tasks.base import Features, Oracles, Simplex, TaskBlocks
 
@@ -16,10 +16,12 @@ __all__ = [
     "means_piece",
     "oracle_pieces",
     "simplex_pieces",
+    "together_piece",
 ]
 
 _I64, _F64 = types.int64, types.float64
 _VECTOR, _PARTS, _INDEX = types.float64[::1], types.int32[::1], types.int64[::1]
+_SPAN = types.UniTuple(_I64, 2)
 
 
 def maximize_signature(data: Any, scratch: Any) -> Any:
@@ -42,6 +44,21 @@ def feature_pieces(made: TaskBlocks) -> Features:
         )
 
 
+@jit
+def _score_none(
+    data: Any, block: Any, begin: int, end: int, w: Any, scratch: Any, theta: Any
+) -> None:
+    """Of blocks that are scored one by one."""
+
+
+def together_piece(made: TaskBlocks) -> Piece:
+    """`TaskBlocks.score_some`, or what stands in its place."""
+    data, scratch = typeof(made.data), typeof(made.make_scratch())
+    signature = types.void(data, _INDEX, _I64, _I64, _VECTOR, scratch, _VECTOR)
+    with announced_compilation("the task's functions"):
+        return Piece(made.score_some if made.together > 1 else _score_none, signature)
+
+
 def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
     """Oracles of a task, exact or rough: those that loops take, each fixed to one signature."""
     asked = maximize_signature(made.data, made.make_scratch())
@@ -50,12 +67,15 @@ def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
         return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
 
 
-def simplex_pieces(simplex: Simplex, packed: Packed) -> Simplex:
-    """`Oracles.simplex` on such data, each function fixed to one signature."""
-    data = typeof(packed)
+def simplex_pieces(simplex: Simplex, packed: Packed, rows: Any) -> Simplex:
+    """`Oracles.simplex` on such data and rows, each function fixed to one signature."""
+    data, rows = typeof(packed), typeof(rows)
     with announced_compilation("the task's functions of whole blocks"):
         return Simplex(
             heights=Piece(simplex.heights, types.void(data, _I64, _VECTOR, _VECTOR, _VECTOR)),
+            augment=Piece(simplex.augment, types.void(data, _I64, _VECTOR, _VECTOR)),
+            gather=Piece(simplex.gather, types.void(data, _INDEX, _I64, rows)),
+            score=Piece(simplex.score, types.void(data, rows, _SPAN, _SPAN, _VECTOR, _VECTOR)),
             peek=Piece(simplex.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
             add=Piece(simplex.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
         )

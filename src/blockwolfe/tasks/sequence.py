@@ -16,7 +16,7 @@ from blockwolfe.base.schema import Misfit, Reader, check_rows
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.features.emissions import Layout, column_norms, placed
 from blockwolfe.features.gram import gram_matrices
-from blockwolfe.features.rows import Tokens
+from blockwolfe.features.rows import Gathered, Tokens, is_dense
 from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_codes import LabelCodes
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
@@ -39,6 +39,8 @@ from blockwolfe.tasks.sequence_functions import (
 __all__ = ["SequenceTask"]
 
 MOST_PARTS = int(np.iinfo(np.int32).max)  # (their numbers have 32 bits)
+# Single labels whose dense rows are scored as one matrix.
+TOGETHER = 16
 
 
 @jit
@@ -210,6 +212,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
                 data.layout.n_labels, data.layout.orders, max(data.layout.transition, 0)
             ),
             is_unit=True,
+            score_some=sequence_functions.score_some,
+            together=_n_together(data),
             n_steps=_n_steps(data),
             is_cheap=int(length.max()) == 1,  # a single label: the scores are all there is to it
             column_norm=column_norms(data.tokens, data.layout),
@@ -366,6 +370,13 @@ def _n_steps(data: SequenceData) -> float:
     return n_labels * (int(data.tokens.indptr[-1]) + n_runs) / (len(data.tokens.offset) - 1)
 
 
+def _n_together(data: SequenceData) -> int:
+    """Single labels that are scored together where rows are dense: each row of w is read once."""
+    layout, are_single = data.layout, int(np.diff(data.tokens.offset).max()) == 1
+    is_plain = layout.orders == 0 and layout.first < 0 and layout.last < 0
+    return TOGETHER if are_single and is_plain and is_dense(data.tokens) else 1
+
+
 def _check_room(layout: Layout, tokens: Tokens) -> None:
     """Refuse tables of transitions that are too large, before they are made."""
     n_parts, longest = _n_parts(layout, tokens), int(np.diff(tokens.offset).max())
@@ -392,6 +403,7 @@ def _make_scratch(data: SequenceData, is_training: bool) -> SequenceScratch:
         buffer=np.zeros(layout.size if needs_buffer else 0),
         few=Few.make(),
         kept=np.zeros((0, 2, 0), dtype=np.int64),
+        rows=Gathered.of(data.tokens, _n_together(data) if is_training else 0),
     )
 
 

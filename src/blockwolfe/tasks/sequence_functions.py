@@ -14,7 +14,7 @@ import numpy as np
 from blockwolfe.base.compiled import jit
 from blockwolfe.features import emissions
 from blockwolfe.features.emissions import Layout, weights_at
-from blockwolfe.features.rows import Tokens
+from blockwolfe.features.rows import Gathered, Tokens, gather_rows, score_gathered
 from blockwolfe.structures import chain, chain_marginals, choice, higher_chain, label_codes
 from blockwolfe.tasks.base import Features, Oracles
 from blockwolfe.tasks.identity_functions import list_parts
@@ -61,6 +61,7 @@ class SequenceScratch(NamedTuple):
     buffer: np.ndarray  # (d,) for sequences without Gram matrix; zero at rest
     few: Few
     kept: np.ndarray  # (longest + 1, 2, width) of a beam search; no entries where there is none
+    rows: Gathered  # of single labels that are scored together
 
 
 class MarginalScratch(NamedTuple):
@@ -90,6 +91,30 @@ def score_all(data: SequenceData, w: Any, theta: Any) -> None:
     for i in range(data.tokens.offset.shape[0] - 1):
         own = theta[data.tokens.offset[i] * data.layout.n_labels :]
         emissions.score_positions(data.tokens, data.layout, i, w, 1.0, own)
+
+
+@jit
+def score_rows(
+    data: SequenceData, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
+) -> None:
+    """theta[r * K + k] = score of k at row r; of gathered rows, and labels[0]:labels[1]."""
+    layout, (first, last) = data.layout, labels
+    n_labels = layout.n_labels
+    for r in range(span[0], span[1]):
+        for k in range(first, last):
+            theta[r * n_labels + k] = w[layout.bias + k] if layout.bias >= 0 else 0.0
+    score_gathered(data.tokens, rows, span, n_labels, last - first, w[first:], theta[first:])
+
+
+@jit
+def score_some(
+    data: SequenceData, block: Any, begin: int, end: int, w: Any, scratch: SequenceScratch,
+    theta: Any,
+) -> None:  # fmt: skip
+    """Scores of all labels of block[begin:end], single labels each: the rows are one matrix."""
+    gather_rows(data.tokens, block, (begin, end), scratch.rows)
+    labels = (0, data.layout.n_labels)
+    score_rows(data, scratch.rows, (0, end - begin), labels, w, theta)
 
 
 @jit

@@ -16,7 +16,8 @@ from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.accelerated import AcceleratedEngine
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.conjugate import Rounds
-from blockwolfe.methods.whole_blocks.visits import Waiting, make_whole_work, visit_whole_blocks
+from blockwolfe.methods.whole_blocks.groups import Waiting
+from blockwolfe.methods.whole_blocks.visits import make_whole_work, visit_whole_blocks
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import ActiveSet, State
@@ -32,6 +33,9 @@ __all__ = ["WholeEngine", "takes_whole_blocks"]
 
 # Turns of all blocks in one pass, at most, where most of them are waiting.
 MOST_TURNS = 16
+# Labels from which on the blocks of several visits are scored together. Of fewer labels w stays in
+# fast memory, and scoring those anew that a visit has moved costs more than is saved.
+MANY_LABELS = 256
 
 
 def takes_whole_blocks(blocks: Blocks) -> bool:
@@ -46,10 +50,11 @@ def by_label(blocks: Blocks, state: State) -> State:
     is_there = state.mean > 0.0
     block = np.repeat(np.arange(len(blocks)), np.diff(state.start))[is_there]
     label, loss = state.part[is_there], np.zeros(int(is_there.sum()))
-    own, height, w = np.zeros(blocks.n_parts), np.zeros(blocks.n_parts), np.zeros(blocks.n_features)
+    own, height = np.zeros((2, blocks.n_parts))
     begin = offsets(np.bincount(block, minlength=len(blocks)))
-    for i in range(len(blocks)):
-        blocks.simplex.heights(blocks.packed_data, i, w, own, height)
+    # (no loss is negative: where their sum is zero, so are all)
+    for i in np.flatnonzero((state.ell != 0.0) | (blocks.weight == 0.0)):
+        blocks.simplex.augment(blocks.packed_data, i, own, height)
         loss[begin[i] : begin[i + 1]] = own[label[begin[i] : begin[i + 1]]]
     active = ActiveSet(
         start=begin,
@@ -104,7 +109,9 @@ class WholeEngine(AcceleratedEngine):
         self.rng, blocks = setup.rng, setup.blocks
         self.passes = Turns(self.n_blocks, method.sampling, setup.rng, self._begin_pass)
         self.waiting = Waiting(*np.zeros((2, self.n_blocks), dtype=np.int64))
-        self._rounds, self._own_work = Rounds(blocks), make_whole_work(blocks.n_parts)
+        together = blocks.together if blocks.n_parts >= MANY_LABELS else 1
+        self._rounds = Rounds(blocks)
+        self._own_work = make_whole_work(blocks.n_parts, together, self.own[1].rows)
         self.is_accelerated = method.catalyst is not None
         if self.is_accelerated:
             self._take_up(setup.state)

@@ -24,46 +24,48 @@ from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.rounding import UNITS
 from blockwolfe.dual.stock import Stock, insert_corner, remove_corner
+from blockwolfe.methods.whole_blocks.groups import (
+    Group,
+    Waiting,
+    forget,
+    keep_up,
+    make_group,
+    put_heights,
+)
 from blockwolfe.structures.choice import best_label, project
 
-__all__ = ["Waiting", "WholeWork", "visit_whole_blocks"]
-
-
-class Waiting(NamedTuple):
-    """How often each block is passed over: in a row, and from now on."""
-
-    period: np.ndarray
-    left: np.ndarray
+__all__ = ["WholeWork", "make_whole_work", "visit_whole_blocks"]
 
 
 class WholeWork(NamedTuple):
     """Scratch of one thread, by label, and (`label`, `value`) of those that may get weight."""
 
-    loss: np.ndarray
     alpha: np.ndarray  # new weights; zero at rest
     label: np.ndarray
     value: np.ndarray
     one: np.ndarray  # (1,): a code
     lacking: np.ndarray  # (1,): rows that the block at which visits stopped has too few
+    group: Group
 
 
-def make_whole_work(n_labels: int) -> WholeWork:
-    """Fresh scratch."""
-    loss, alpha, value = np.zeros((3, n_labels))
+def make_whole_work(n_labels: int, together: int, rows: Any) -> WholeWork:
+    """Fresh scratch; `rows` is that of the task, for so many blocks together."""
+    alpha, value = np.zeros((2, n_labels))
     label, one = np.zeros(n_labels, dtype=np.int32), np.zeros(1, dtype=np.int32)
-    return WholeWork(loss, alpha, label, value, one, np.zeros(1, dtype=np.int64))
+    lacking, group = np.zeros(1, dtype=np.int64), make_group(n_labels, together, rows)
+    return WholeWork(alpha, label, value, one, lacking, group)
 
 
 @jit(forceinline=True)
-def _look(stock: Stock, i: int, height: np.ndarray) -> tuple[int, float, float]:
-    """The highest label, the mean height, and the size of its terms."""
+def _look(stock: Stock, i: int, height: np.ndarray) -> tuple[float, float, float]:
+    """The highest height, the mean, and the size of its terms."""
     mean, terms = 0.0, 0.0
     for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
         own = height[stock.code[stock.begin[row]]]
         stock.height[row] = own
         mean += stock.weight[row] * own
         terms += stock.weight[row] * abs(own)
-    return best_label(height), mean, terms
+    return height[best_label(height)], mean, terms
 
 
 @jit(forceinline=True)
@@ -108,11 +110,16 @@ def _find_candidates(height: np.ndarray, above: float, most: int, own: WholeWork
 
 @jit(forceinline=True)
 def _maximize_block(
-    stock: Stock, i: int, height: np.ndarray, curvature: float, most: int, own: WholeWork
+    stock: Stock,
+    i: int,
+    height: np.ndarray,
+    top: float,
+    curvature: float,
+    most: int,
+    own: WholeWork,
 ) -> int:
     """The new weights of all labels into `own.alpha`; of how many labels they may be."""
     first, n_rows = stock.start[i], stock.n_rows[i]
-    top = height[best_label(height)]
     for row in range(first, first + n_rows):
         k = stock.code[stock.begin[row]]
         own.alpha[k] = -1.0  # (has a row)
@@ -176,9 +183,9 @@ def _move_rows(stock: Stock, i: int, n: int, own: WholeWork, direction: Any) -> 
             row += 1
         if row == end:
             own.one[0] = k
-            insert_corner(stock, i, own.one, stock.value, 1, own.loss[k])
+            insert_corner(stock, i, own.one, stock.value, 1, own.group.loss[k])
         else:  # (a label without weight gives way)
-            stock.code[stock.begin[row]], stock.loss[row] = k, own.loss[k]
+            stock.code[stock.begin[row]], stock.loss[row] = k, own.group.loss[k]
         stock.weight[row], own.alpha[k] = own.alpha[k], 0.0
     return moved
 
@@ -256,6 +263,19 @@ def _wait(waiting: Waiting, i: int, is_moved: bool, longest: int) -> None:
     waiting.period[i], waiting.left[i] = period, period
 
 
+@jit(forceinline=True)
+def _note(notes: Any, i: int, is_whole: bool, gap: float) -> None:
+    """That block i was visited, and its gap where all labels were looked at."""
+    counts = notes.counts
+    notes.last_visit[i] = counts.visits
+    counts.visits += 1
+    if is_whole:
+        counts.oracle_calls += 1
+        notes.gap[i] = max(gap, 0.0)
+    else:
+        counts.cache_hits += 1
+
+
 @jit
 def visit_whole_blocks(
     order: np.ndarray, span: Any, settings: Any, of_blocks: Packed, of_run: Packed
@@ -269,8 +289,9 @@ def visit_whole_blocks(
     weight, column_norm, simplex, data = unpack(of_blocks)
     point, notes, work, own, waiting = unpack(of_run)
     lam, n_whole, most, longest, last_visit = settings
-    stock, counts, height, w = point.stock, notes.counts, work.theta, point.w
+    stock, counts, height, w = point.stock, notes.counts, own.group.scores, point.w
     part, delta = work.direction.part, work.direction.delta
+    forget(own.group)
     for position in range(span[0], span[1]):
         i, is_whole = order[position], position < n_whole
         if counts.visits >= last_visit:
@@ -284,17 +305,18 @@ def visit_whole_blocks(
         curvature = length * column_norm[i] / lam
         moved, n_gone = 0, 0
         if is_whole:
-            simplex.heights(data, i, w, own.loss, height)
-            best, mean, terms = _look(stock, i, height)
-            top = height[best]
+            order_left = order[position : min(span[1], n_whole)]
+            begin = put_heights(simplex, data, w, order_left, waiting, own.group)
+            height = own.group.scores[begin : begin + own.group.loss.shape[0]]
+            top, mean, terms = _look(stock, i, height)
         else:
             _list_labels(stock, i, own)
-            simplex.peek(data, i, w, own.label, stock.n_rows[i], height)
-            top, mean, terms = _look_at_rows(stock, i, height, own)
+            simplex.peek(data, i, w, own.label, stock.n_rows[i], work.theta)
+            top, mean, terms = _look_at_rows(stock, i, work.theta, own)
         gap = weight[i] * (top - mean)
         is_moved = gap > UNITS * weight[i] * (abs(top) + terms)
         if is_moved and is_whole:
-            n = _maximize_block(stock, i, height, curvature, most, own)
+            n = _maximize_block(stock, i, height, top, curvature, most, own)
             n_new, n_gone = _count_new(stock, i, n, own)
             n_rows, n_entries = stock.n_rows[i] + n_new - n_gone, stock.end[0] + n_new - n_gone
             if n_rows > stock.capacity[i] or n_entries > stock.code.shape[0]:
@@ -308,14 +330,10 @@ def visit_whole_blocks(
             counts.drops += n_gone
             point.ell[i] = weight[i] * _drop_rows(stock, i, counts.visits)
             simplex.add(data, i, part, delta, moved, -weight[i] / lam, w)
+            keep_up(simplex, data, w, part, moved, own.group)
             notes.longest[i] = max(notes.longest[i], length * length * _square(delta, moved))
             counts.steps += 1
-        notes.last_visit[i] = counts.visits
-        counts.visits += 1
+        _note(notes, i, is_whole, gap)
         if is_whole:
-            counts.oracle_calls += 1
-            notes.gap[i] = max(gap, 0.0)
             _wait(waiting, i, is_moved, longest)
-        else:
-            counts.cache_hits += 1
     return span[1]
