@@ -15,8 +15,8 @@ import numpy as np
 from blockwolfe.base.words import counted
 from experiments.core.drawing import lines, one_legend, panels
 from experiments.core.pages import markdown_table
-from experiments.core.plan import Figure, Page, Run, Statement, Verdict
-from experiments.core.solving import looking_every, optimum, rows_of
+from experiments.core.plan import Budget, Figure, Page, Run, Statement, Verdict
+from experiments.core.solving import looking_every, optimum, rows_of, warming
 from experiments.core.table import Table
 
 METHODS = {
@@ -33,56 +33,48 @@ BATCH = ("FW", "cutting plane", "excessive gap")
 EXPECTING = ("online EG", "excessive gap")  # (no expectation oracle for matchings)
 COLORS = dict(zip(METHODS, [f"C{k}" for k in range(8)], strict=True))
 COLUMNS = ("passes", "primal", "gap", "held_out_loss")
-# Of each size and data set: passes, the seconds after which a run ends, lambdas, seeds, seconds
-# for the optimum, and the share of held-out examples that is looked at.
+# Of each size and data set: the budget of a run, lambdas, the share of held-out examples that is
+# looked at; other budgets of some methods: batch methods on their way, and slow starters.
 SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "quick": {"digits": (6, 5.0, (0.01,), 2, 10.0, 1)},
+    "quick": {"digits": (Budget(6, 5.0), (0.01,), 1)},
     "medium": {
-        "OCR-small": (60, 12.0, (0.01, 0.001, "1/n"), 3, 150.0, 4),
-        "CoNLL-2000": (12, 20.0, ("1/n",), 3, 150.0, 8),
-        "Hansards": (60, 10.0, ("1/n",), 3, 60.0, 2),
+        "OCR-small": (Budget(60, 12.0), (0.01, 0.001, "1/n"), 4),
+        "CoNLL-2000": (Budget(12, 20.0), ("1/n",), 8),
+        "Hansards": (Budget(60, 10.0), ("1/n",), 2),
     },
     "full": {
-        "OCR-large": (200, 3600.0, (0.01, 0.001, "1/n"), 10, 7200.0, 1),
-        "OCR-small": (200, 600.0, (0.01, 0.001, "1/n"), 10, 600.0, 1),
-        "CoNLL-2000": (200, 3600.0, ("1/n",), 10, 7200.0, 1),
-        "Hansards": (500, 600.0, ("1/n",), 10, 600.0, 1),
+        "OCR-large": (Budget(60, 30.0), (0.01, 0.001, "1/n"), 1),
+        "OCR-small": (Budget(150, 20.0), (0.01, 0.001, "1/n"), 4),
+        "CoNLL-2000": (Budget(40, 60.0), ("1/n",), 4),
+        "Hansards": (Budget(200, 20.0), ("1/n",), 2),
     },
 }
-QUICK = "digits"
+LONGER: dict[tuple[str, str], Budget] = {}
+SEEDS = {"quick": 2, "medium": 3, "full": 3}
 
 
 def runs(sets: tuple[str, ...], size: str) -> Iterator[Run]:
     """All methods on all lambdas; methods without chance once."""
     for data, setting in SETTINGS[size].items():
         if data in sets or size == "quick":
-            for lam in setting[2]:
-                yield from _runs_of(data, lam, setting)
+            for lam in setting[1]:
+                value = 1.0 / SIZES_OF[data] if lam == "1/n" else lam
+                yield optimum(data, value, size)
+                yield from _runs_of(data, value, setting, SEEDS[size])
 
 
-def _runs_of(data: str, lam: Any, setting: tuple[Any, ...]) -> Iterator[Run]:
-    passes, seconds, _, n_seeds, seconds_of_optimum, test_every = setting
-    value = 1.0 / SIZES_OF[data] if lam == "1/n" else lam
-    yield optimum(data, value, seconds_of_optimum)
-    budget = {"max_passes": passes, "time_limit": seconds}
+def _runs_of(data: str, lam: float, setting: tuple[Any, ...], n_seeds: int) -> Iterator[Run]:
+    usual, _, test_every = setting
     for name, method in METHODS.items():
         if data == "Hansards" and name in EXPECTING:
             continue
+        budget, looking = LONGER.get((data, name), usual), looking_every(method, 1)
         for seed in range(1 if name in BATCH else n_seeds):
-            key = {
-                "data": data,
-                "lam": value,
-                "method": name,
-                "seed": seed,
-                "budget": f"{passes}p{seconds:g}s",
-            }
-            looking = looking_every(method, 1)
-            yield Run(
-                key,
-                partial(
-                    rows_of, data, value, looking, seed, budget, COLUMNS, test_every=test_every
-                ),
+            key = {"data": data, "lam": lam, "method": name, "seed": seed, "budget": str(budget)}
+            work = partial(
+                rows_of, data, lam, looking, seed, budget, COLUMNS, test_every=test_every
             )
+            yield Run(key, work, budget.seconds, warm=warming(data, looking))
 
 
 # Examples to learn from, known before any file is read.

@@ -12,8 +12,8 @@ import numpy as np
 import blockwolfe as bw
 from experiments.core.drawing import lines, one_legend, panels
 from experiments.core.judging import at_the_end
-from experiments.core.plan import Figure, Run, Statement, Verdict
-from experiments.core.solving import offline_rows
+from experiments.core.plan import Budget, Figure, Run, Statement, Verdict
+from experiments.core.solving import offline_rows, warming
 from experiments.core.table import Table
 
 NEVER = 1_000_000  # passes
@@ -25,37 +25,26 @@ METHODS: dict[str, Any] = {
         for name, every in REFRESHES.items()
     },
 }
-# data, lambda, passes, seconds, seeds
+# data, lambda, budget, seeds
 SETTINGS = {
-    "quick": ("digits", 0.01, 12, 5.0, 2),
-    "medium": ("OCR-small", 1.0 / 626, 300, 5.0, 3),
-    "full": ("OCR-small", 1.0 / 626, 2000, 600.0, 5),
+    "quick": ("digits", 0.01, Budget(12, 5.0), 2),
+    "medium": ("OCR-small", 1.0 / 626, Budget(300, 5.0), 3),
+    "full": ("OCR-small", 1.0 / 626, Budget(2000, 40.0), 3),
 }
 
 
-def staleness_runs(size: str) -> list[Run]:
+def staleness_runs(size: str) -> Iterator[Run]:
     """Uniform sampling, and gap sampling with full passes more or less often."""
-    data, lam, passes, seconds, n_seeds = SETTINGS[size]
-    return [
-        Run(
-            {"data": data, "lam": lam, "method": name, "seed": seed, "budget": f"{passes}p"},
-            partial(offline_rows, data, lam, method, seed, _budget(passes, seconds)),
-        )
-        for seed, (name, method) in product(range(n_seeds), METHODS.items())
-    ] + [_certified_every_pass(size, seed) for seed in range(n_seeds)]
-
-
-def _certified_every_pass(size: str, seed: int) -> Run:
-    """Uniform sampling with a full pass after each: its gaps tell what gap sampling promises."""
-    data, lam, passes, seconds, _ = SETTINGS[size]
-    method = bw.BCFW(bw.Uniform(), certify_every=1)
-    key = {"data": data, "lam": lam, "method": "uniform, all gaps known", "seed": seed}
-    work = partial(offline_rows, data, lam, method, seed, _budget(passes // 2, seconds))
-    return Run({**key, "budget": f"{passes // 2}p"}, work)
-
-
-def _budget(passes: int, seconds: float) -> dict[str, Any]:
-    return {"max_passes": passes, "time_limit": seconds}
+    data, lam, budget, n_seeds = SETTINGS[size]
+    # Uniform sampling with a full pass after each: its gaps tell what gap sampling promises.
+    known = {"uniform, all gaps known": bw.BCFW(bw.Uniform(), certify_every=1)}
+    half = Budget((budget.passes or 0) // 2, budget.seconds)
+    for seed in range(n_seeds):
+        for name, method in {**METHODS, **known}.items():
+            spent = half if name in known else budget
+            key = {"data": data, "lam": lam, "method": name, "seed": seed, "budget": str(spent)}
+            work = partial(offline_rows, data, lam, method, seed, spent)
+            yield Run(key, work, spent.seconds, warm=warming(data, method))
 
 
 def draw_staleness(table: Table) -> Any:
@@ -128,7 +117,7 @@ STALENESS = Figure(
     "be better at that point, chi(gaps)^3 / chi(curvatures).",
     "the paper does not say which lambda it used; here it is 1/n. Curvatures are bounded by "
     "features of the outputs seen, as in the paper.",
-    staleness_runs, draw_staleness,
+    lambda size: list(staleness_runs(size)), draw_staleness,
     (
         Statement("Gap sampling is faster than uniform sampling.", adaptive_is_faster),
         Statement(
@@ -145,26 +134,20 @@ STALENESS = Figure(
 F_VALUES = (0.001, 0.25, 0.5, 1.0)
 NU_VALUES = (0.0001, 0.01, 0.1, 1.0)
 CACHE_SETTINGS = {
-    "quick": ("digits", 0.01, 12, 5.0, (0.25, 1.0), (0.01,)),
-    "medium": ("OCR-small", 1.0 / 626, 400, 1.5, F_VALUES, NU_VALUES),
-    "full": ("OCR-small", 1.0 / 626, 2000, 300.0, F_VALUES, NU_VALUES),
+    "quick": ("digits", 0.01, Budget(12, 5.0), (0.25, 1.0), (0.01,), 1),
+    "medium": ("OCR-small", 1.0 / 626, Budget(400, 1.5), F_VALUES, NU_VALUES, 1),
+    "full": ("OCR-small", 1.0 / 626, Budget(2000, 6.0), F_VALUES, NU_VALUES, 3),
 }
 
 
 def cache_runs(size: str) -> Iterator[Run]:
     """Gap sampling and plain steps with every rule for hits."""
-    data, lam, passes, seconds, all_F, all_nu = CACHE_SETTINGS[size]
-    for seed, F, nu in product(range(3 if size == "full" else 1), all_F, all_nu):
+    data, lam, budget, all_F, all_nu, n_seeds = CACHE_SETTINGS[size]
+    for seed, F, nu in product(range(n_seeds), all_F, all_nu):
         method = bw.BCFW(bw.GapSampling(), cache=bw.Cache(F=F, nu=nu))
-        key = {
-            "data": data,
-            "lam": lam,
-            "F": F,
-            "nu": nu,
-            "seed": seed,
-            "budget": f"{passes}p{seconds:g}s",
-        }
-        yield Run(key, partial(offline_rows, data, lam, method, seed, _budget(passes, seconds)))
+        key = {"data": data, "lam": lam, "F": F, "nu": nu, "seed": seed, "budget": str(budget)}
+        work = partial(offline_rows, data, lam, method, seed, budget)
+        yield Run(key, work, budget.seconds, warm=warming(data, method))
 
 
 def draw_cache(table: Table) -> Any:

@@ -10,41 +10,48 @@ from typing import Any
 import numpy as np
 
 import blockwolfe as bw
+from blockwolfe.path.grid import warm_state
 from experiments.core.drawing import lines, one_legend, panels
 from experiments.core.pages import markdown_table
-from experiments.core.plan import Figure, Run, Statement, Verdict
+from experiments.core.plan import Budget, Figure, Run, Statement, Verdict
 from experiments.core.sets import load
+from experiments.core.solving import warming
 from experiments.core.table import Table
 
 SOLVERS = {"FW": "bcfw+gap", "pairwise, cache": "bcfw+gap+pairwise+cache"}
 EPS = 0.1
-# Of each size and data set: the grid as powers of two, seconds of a path or grid, seeds.
-GRIDS: dict[str, dict[str, tuple[range, float, int]]] = {
-    "quick": {"digits": (range(10, 6, -1), 10.0, 1)},
-    "medium": {"OCR-small": (range(15, -16, -1), 10.0, 1), "horses": (range(15, -1, -1), 6.0, 1)},
+# Of each size and data set: the grid as powers of two, the budget of a path or grid, seeds.
+WHOLE = range(15, -16, -1)
+GRIDS: dict[str, dict[str, tuple[range, Budget, int]]] = {
+    "quick": {"digits": (range(10, 6, -1), Budget(None, 10.0), 1)},
+    "medium": {
+        "OCR-small": (WHOLE, Budget(None, 10.0), 1),
+        "OCR-large": (WHOLE, Budget(None, 20.0), 1),
+        "horses": (range(15, -1, -1), Budget(None, 6.0), 1),
+    },
     "full": {
-        "OCR-small": (range(15, -16, -1), 3600.0, 5),
-        "OCR-large": (range(15, -16, -1), 3600.0, 5),
-        "horses": (range(15, -16, -1), 3600.0, 5),
+        "OCR-small": (WHOLE, Budget(None, 40.0), 3),
+        "OCR-large": (WHOLE, Budget(None, 80.0), 3),
+        "horses": (WHOLE, Budget(None, 60.0), 3),
     },
 }
 MOST_ROWS = 40
 
 
-def compiled(problem: Any, method: str) -> None:
+def compiled(data: str, method: str) -> None:
     """Compile what a path needs, so that no second contains it."""
     for exact in (True, False):
-        bw.solve_path(problem, 0.9, 0.5, method, exact=exact, max_passes=5, random_state=0)
+        options = {"exact": exact, "max_passes": 5, "random_state": 0}
+        bw.solve_path(load(data).problem, 0.9, 0.5, method, **options)
 
 
 def path_rows(
-    data: str, method: str, seed: int, seconds: float, **options: Any
+    data: str, method: str, seed: int, budget: Budget, **options: Any
 ) -> list[dict[str, Any]]:
     """What reaching each lambda took, along a path."""
-    problem = load(data).problem
-    compiled(problem, method)
-    options = {"eps": EPS, "time_limit": seconds, "random_state": seed, **options}
-    path = bw.solve_path(problem, method=method, **options)
+    compiled(data, method)
+    options = {"eps": EPS, "random_state": seed, **budget.limits, **options}
+    path = bw.solve_path(load(data).problem, method=method, **options)
     rows = [
         {
             "reached": point.lam_end,
@@ -58,6 +65,13 @@ def path_rows(
     return [{**row, **ending} for row in _some(rows)]
 
 
+def path_over_grid(
+    data: str, method: str, seed: int, budget: Budget, powers: range, **options: Any
+) -> list[dict[str, Any]]:
+    """A path that ends where the grid does."""
+    return path_rows(data, method, seed, budget, lam_min=2.0 ** powers[-1], **options)
+
+
 def _some(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     at = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int))
     return [rows[k] for k in at]
@@ -67,71 +81,56 @@ def grid_rows(
     data: str,
     method: str,
     seed: int,
-    seconds: float,
+    budget: Budget,
     powers: range,
     warm: str | None,
     eps: float = EPS,
 ) -> list[dict[str, Any]]:
     """The same for a grid; it ends early where the time is over."""
+    compiled(data, method)
     problem = load(data).problem
-    compiled(problem, method)
     rows: list[dict[str, Any]] = []
     passes = spent = 0.0
     last = None
     for power in powers:
-        (result,) = _one(problem, 2.0**power, method, seed, last, warm, eps, seconds - spent)
-        passes += result.counts.effective_passes
-        spent += result.seconds
-        last = result
-        if result.status.name != "CERTIFIED":
+        lam = 2.0**power
+        start = None if last is None else warm_state(problem, last, lam, warm)
+        limit = {"time_limit": max(budget.seconds - spent, 0.01), "random_state": seed}
+        last = bw.solve(problem, lam, method, eps, start=start, **limit)
+        passes += last.counts.effective_passes
+        spent += last.seconds
+        if last.status.name != "CERTIFIED":
             break
-        rows.append({
-            "reached": 2.0**power, "passes": passes, "seconds": spent,
-            "gap": result.certificate.gap,
-        })  # fmt: skip
-        if spent >= seconds:
+        effort = {"reached": lam, "passes": passes, "seconds": spent}
+        rows.append({**effort, "gap": last.certificate.gap})
+        if spent >= budget.seconds:
             break
-    ending = {"points": len(rows), "status": result.status.name, "first": 2.0 ** powers[0]}
+    ending = {"points": len(rows), "status": last.status.name, "first": 2.0 ** powers[0]}
     return [{**row, **ending} for row in rows]
 
 
-def _one(
-    problem: Any, lam: float, method: str, seed: int, last: Any, warm: str | None,
-    eps: float, left: float,
-) -> list[Any]:  # fmt: skip
-    """One lambda of a grid."""
-    from blockwolfe.path.grid import warm_state
-
-    start = None if last is None else warm_state(problem, last, lam, warm)
-    limit = {"time_limit": max(left, 0.01), "random_state": seed}
-    return [bw.solve(problem, lam, method, eps, start=start, **limit)]
-
-
 KINDS: dict[str, Callable[..., Any]] = {
-    "eps-path": lambda data, method, seed, seconds, powers: path_rows(
-        data, method, seed, seconds, lam_min=2.0 ** powers[-1], kappa=0.9
-    ),
-    "heuristic path": lambda data, method, seed, seconds, powers: path_rows(
-        data, method, seed, seconds, lam_min=2.0 ** powers[-1], exact=False, kappa=0.7
-    ),
+    "eps-path": partial(path_over_grid, kappa=0.9),
+    "heuristic path": partial(path_over_grid, exact=False, kappa=0.7),
     "grid": partial(grid_rows, warm=None),
     "grid, warm start": partial(grid_rows, warm="primal"),
+    "grid, dual warm start": partial(grid_rows, warm="dual"),
 }
 
 
 def comparison_runs(data: str, size: str) -> Iterator[Run]:
     """Paths and grids, with both solvers."""
     name = data if data in GRIDS[size] else "digits"
-    powers, seconds, n_seeds = GRIDS[size][name]
+    powers, budget, n_seeds = GRIDS[size][name]
     for seed, solver, kind in product(range(n_seeds), SOLVERS, KINDS):
-        key = {
-            "data": name,
-            "solver": solver,
-            "method": kind,
-            "seed": seed,
-            "budget": f"{seconds:g}s",
-        }
-        yield Run(key, partial(KINDS[kind], name, SOLVERS[solver], seed, seconds, powers=powers))
+        key = {"data": name, "solver": solver, "method": kind, "seed": seed}
+        work = partial(KINDS[kind], name, SOLVERS[solver], seed, budget, powers)
+        yield _run(key, work, budget, SOLVERS[solver])
+
+
+def _run(key: dict[str, Any], work: Any, budget: Budget, method: str) -> Run:
+    warm = warming(key["data"], method, compiled)
+    return Run({**key, "budget": str(budget)}, work, budget.seconds, warm=warm)
 
 
 def draw_comparison(table: Table) -> Any:
@@ -201,36 +200,33 @@ COMPARED = (
 # -- Figure 7: kappa -------------------------------------------------------------------------
 
 KAPPAS = (0.3, 0.5, 0.7, 0.9, 0.99)
+# data, where paths end, budget, kappas, seeds
 KAPPA_SETTINGS = {
-    "quick": ("digits", 2.0**8, 10.0, (0.5, 0.9), 1),
-    "medium": ("OCR-small", 1.0, 4.0, KAPPAS[1:], 1),
-    "full": ("OCR-small", 2.0**-15, 3600.0, (0.1, *KAPPAS), 5),
+    "quick": ("digits", 2.0**8, Budget(None, 10.0), (0.5, 0.9), 1),
+    "medium": ("OCR-small", 1.0, Budget(None, 4.0), KAPPAS[1:], 1),
+    "full": ("OCR-small", 2.0**-5, Budget(None, 15.0), (0.1, *KAPPAS), 3),
 }
 
 
 def kappa_runs(size: str) -> Iterator[Run]:
     """Certified and heuristic paths for several kappa."""
-    data, lam_min, seconds, kappas, n_seeds = KAPPA_SETTINGS[size]
+    data, lam_min, budget, kappas, n_seeds = KAPPA_SETTINGS[size]
     for seed, solver, exact, kappa in product(range(n_seeds), SOLVERS, (True, False), kappas):
         kind = "eps-path" if exact else "heuristic path"
         key = {"data": data, "solver": solver, "method": kind, "kappa": kappa, "seed": seed}
-        yield Run(
-            {**key, "budget": f"{seconds:g}s"},
-            partial(
-                checked_path, data, SOLVERS[solver], seed, seconds,
-                lam_min=lam_min, exact=exact, kappa=kappa,
-            ),
-        )  # fmt: skip
+        options = {"lam_min": lam_min, "exact": exact, "kappa": kappa}
+        work = partial(checked_path, data, SOLVERS[solver], seed, budget, **options)
+        yield _run(key, work, budget, SOLVERS[solver])
 
 
 def checked_path(
-    data: str, method: str, seed: int, seconds: float, **options: Any
+    data: str, method: str, seed: int, budget: Budget, **options: Any
 ) -> list[dict[str, Any]]:
     """A path, and what its w are truly worth where they have to serve last."""
+    compiled(data, method)
     problem = load(data).problem
-    compiled(problem, method)
-    limit = {"time_limit": seconds, "random_state": seed, "keep_states": True}
-    path = bw.solve_path(problem, EPS, method=method, **limit, **options)
+    limits = {**budget.limits, "random_state": seed, "keep_states": True}
+    path = bw.solve_path(problem, EPS, method=method, **limits, **options)
     at = np.unique(np.linspace(0, len(path) - 1, min(len(path), 15)).astype(int))
     rows = []
     for k in at:
@@ -296,37 +292,22 @@ def heuristic_gaps(kappa: float, within: bool) -> Callable[[Table], Verdict]:
 
 # -- effort by eps ---------------------------------------------------------------------------
 
+# data, grid, budget, gaps, seeds
 EPS_SETTINGS = {
-    "quick": ("digits", range(8, 4, -1), 10.0, (0.5, 0.2), 1),
-    "medium": ("OCR-small", range(13, -1, -1), 5.0, (0.5, 0.2, 0.1), 1),
-    "full": ("OCR-small", range(15, -16, -1), 3600.0, (0.5, 0.2, 0.1, 0.05, 0.02, 0.01), 5),
+    "quick": ("digits", range(8, 4, -1), Budget(None, 10.0), (0.5, 0.2), 1),
+    "medium": ("OCR-small", range(13, -1, -1), Budget(None, 5.0), (0.5, 0.2, 0.1), 1),
+    "full": ("OCR-small", range(13, -6, -1), Budget(None, 20.0), (0.5, 0.2, 0.1, 0.05, 0.02), 3),
 }
 
 
 def eps_runs(size: str) -> Iterator[Run]:
     """Paths and grids to several gaps."""
-    data, powers, seconds, all_eps, n_seeds = EPS_SETTINGS[size]
+    data, powers, budget, all_eps, n_seeds = EPS_SETTINGS[size]
     method = SOLVERS["pairwise, cache"]
-    for seed, eps in product(range(n_seeds), all_eps):
-        to_path = partial(
-            path_rows, data, method, seed, seconds, eps=eps, lam_min=2.0 ** powers[-1]
-        )
-        to_grid = partial(grid_rows, data, method, seed, seconds, powers, eps=eps)
-        made = {
-            "eps-path": to_path,
-            "heuristic path": partial(to_path, exact=False),
-            "grid": partial(to_grid, warm=None),
-            "grid, warm start": partial(to_grid, warm="primal"),
-        }
-        for kind, work in made.items():
-            key = {
-                "data": data,
-                "method": kind,
-                "eps": eps,
-                "seed": seed,
-                "budget": f"{seconds:g}s",
-            }
-            yield Run(key, partial(_ending, work))
+    for seed, eps, kind in product(range(n_seeds), all_eps, KINDS):
+        key = {"data": data, "method": kind, "eps": eps, "seed": seed}
+        made = partial(KINDS[kind], data, method, seed, budget, powers, eps=eps)
+        yield _run(key, partial(_ending, made), budget, method)
 
 
 def _ending(work: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -374,16 +355,14 @@ AUTHORS = {"first breakpoint": 4623.17337343666, "breakpoints": 77, "passes": 13
 AUTHORS_END = 28.3
 
 
-def authors_runs(size: str) -> list[Run]:
+def authors_runs(size: str) -> Iterator[Run]:
     """The path whose numbers are known: OCR-small, eps 0.1, kappa 0.9, BCFW."""
     data, end = ("digits", 500.0) if size == "quick" else ("OCR-small", AUTHORS_END)
-    return [
-        Run(
-            {"data": data, "method": sampling, "seed": seed},
-            partial(path_rows, data, f"bcfw+{sampling}", seed, 60.0, lam_min=end, kappa=0.9),
-        )
-        for sampling, seed in product(("uniform", "gap"), range(3))
-    ]
+    budget = Budget(None, 30.0)
+    for sampling, seed in product(("uniform", "gap"), range(3)):
+        key, method = {"data": data, "method": sampling, "seed": seed}, f"bcfw+{sampling}"
+        work = partial(path_rows, data, method, seed, budget, lam_min=end, kappa=0.9)
+        yield _run(key, work, budget, method)
 
 
 def draw_authors(table: Table) -> Any:
@@ -439,14 +418,17 @@ def comparison(data: str, number: str, differs: str) -> Figure:
         f"2016-path-{data.lower()}", number, f"Path and grids on {data}",
         "What it took to reach each lambda, large ones on the left, small ones on the right: "
         "the certified path (eps 0.1, kappa 0.9), the heuristic one (kappa 0.7), and a grid of "
-        "powers of two, each lambda from scratch or from where the one before ended. Seconds are "
-        "those of the clock on a busy machine, so verdicts go by passes.",
+        "powers of two, each lambda from scratch or from where the one before ended, with its w or "
+        "its dual weights. Seconds are CPU seconds; verdicts go by passes.",
         differs, lambda size: list(comparison_runs(data, size)), draw_comparison, COMPARED,
     )  # fmt: skip
 
 
 FIGURES = (
     comparison("OCR-small", "Figure 8 (b)", "a time limit where the paper has 24 hours."),
+    comparison(
+        "OCR-large", "Figure 8 (c)", "a time limit where the paper has 24 hours.",
+    ),
     comparison(
         "horses", "Figures 4 and 8 (a)",
         "other pictures and features (see above); the grid ends where the time does.",
@@ -479,7 +461,7 @@ FIGURES = (
         "Passes of our path on OCR-small (eps 0.1, kappa 0.9, plain steps), and, as a cross, where "
         "the authors' program ended.",
         "the authors' numbers are from one run of their program.",
-        authors_runs, draw_authors,
+        lambda size: list(authors_runs(size)), draw_authors,
         (
             Statement("The path begins at lambda 4623.173.", same_start),
             Statement("It takes 77 breakpoints and 137 passes (ours: no more).", as_cheap),

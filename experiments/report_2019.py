@@ -13,8 +13,8 @@ from experiments.bcfw_2013 import known_to, suboptimality
 from experiments.core.drawing import lines, one_legend, panels
 from experiments.core.judging import at_the_end
 from experiments.core.minimizing import minimum, steps, tail_rate
-from experiments.core.plan import Figure, Page, Run, Statement, Verdict
-from experiments.core.solving import looking_every, optimum, rows_of
+from experiments.core.plan import Budget, Figure, Page, Run, Statement, Verdict
+from experiments.core.solving import looking_every, optimum, rows_of, warming
 from experiments.core.table import Table
 
 ON_MATCHINGS = {
@@ -29,30 +29,29 @@ ON_CHAINS = {
     "BCFW, away steps": "bcfw+uniform+away",
 }
 COLUMNS = ("passes", "cpu", "primal", "gap", "held_out_loss")
-# data, lambda, passes, seconds, seeds, seconds for the optimum
+# data, lambda, budget, seeds
 MATCHING = {
-    "quick": ("matchings", 0.1, 40, 5.0, 2, 10.0),
-    "medium": ("Hansards", 0.01, 200, 10.0, 3, 60.0),
-    "full": ("Hansards", 0.01, 5000, 600.0, 5, 600.0),
+    "quick": ("matchings", 0.1, Budget(40, 5.0), 2),
+    "medium": ("Hansards", 0.01, Budget(200, 10.0), 3),
+    "full": ("Hansards", 0.01, Budget(2000, 60.0), 3),
 }
 CHAINS = {
-    "quick": ("digits", 0.01, 10, 5.0, 2, 10.0),
-    "medium": ("OCR-small", 0.01, 150, 10.0, 3, 150.0),
-    "full": ("OCR-small", 0.01, 3000, 600.0, 5, 600.0),
+    "quick": ("digits", 0.01, Budget(10, 5.0), 2),
+    "medium": ("OCR-small", 0.01, Budget(150, 10.0), 3),
+    "full": ("OCR-small", 0.01, Budget(2000, 60.0), 3),
 }
 
 
 def runs(settings: dict[str, tuple[Any, ...]], methods: dict[str, str], size: str) -> Iterator[Run]:
     """All methods; those without chance once."""
-    data, lam, passes, seconds, n_seeds, seconds_of_optimum = settings[size]
-    yield optimum(data, lam, seconds_of_optimum)
-    budget = {"max_passes": passes, "time_limit": seconds}
+    data, lam, budget, n_seeds = settings[size]
+    yield optimum(data, lam, size)
     for label, name in methods.items():
+        method = looking_every(name, 2)
         for seed in range(1 if name.startswith("extra") else n_seeds):
-            key = {"data": data, "lam": lam, "method": label, "seed": seed}
-            method = looking_every(name, 2)
+            key = {"data": data, "lam": lam, "method": label, "seed": seed, "budget": str(budget)}
             work = partial(rows_of, data, lam, method, seed, budget, COLUMNS, test_every=4)
-            yield Run({**key, "budget": f"{passes}p{seconds:g}s"}, work)
+            yield Run(key, work, budget.seconds, warm=warming(data, method))
 
 
 def draw(table: Table) -> Any:
@@ -127,7 +126,12 @@ BREGMAN = Figure(
 # -- the Lasso -------------------------------------------------------------------------------
 
 SHARES = (0.1, 0.3, 1.0)
-LASSO = {"quick": (20, 40, 80, 2), "medium": (100, 300, 4000, 3), "full": (500, 2000, 40_000, 10)}
+# rows and columns, budget, seeds
+LASSO = {
+    "quick": (20, 40, Budget(80, 5.0), 2),
+    "medium": (100, 300, Budget(4000, 20.0), 3),
+    "full": (200, 1000, Budget(20_000, 60.0), 5),
+}
 
 
 @cache
@@ -153,20 +157,20 @@ def lasso_methods() -> dict[str, tuple[Any, float]]:
 
 def lasso_runs(size: str) -> Iterator[Run]:
     """All methods; those without chance once."""
-    n, d, n_steps, n_seeds = LASSO[size]
+    n, d, budget, n_seeds = LASSO[size]
     for label, (method, share) in lasso_methods().items():
         for seed in range(n_seeds if label.startswith("random") else 1):
             key = {"data": f"{n} x {d}", "method": label, "share": share, "seed": seed}
-            work = partial(lasso_rows, n, d, method, share, seed, n_steps)
-            yield Run({**key, "budget": n_steps}, work)
+            work = partial(lasso_rows, n, d, method, share, seed, budget)
+            yield Run({**key, "budget": str(budget)}, work, budget.seconds)
 
 
 def lasso_rows(
-    n: int, d: int, method: Any, share: float, seed: int, n_steps: int
+    n: int, d: int, method: Any, share: float, seed: int, budget: Budget
 ) -> list[dict[str, Any]]:
     """Steps, atoms looked at, value above the minimum."""
     objective, domain, lowest = lasso(n, d)
-    taken = steps(objective, domain, method, seed, n_steps, lowest)
+    taken = steps(objective, domain, method, seed, budget, lowest)
     return [
         {"steps": row["steps"], "looked_at": row["steps"] * share, "above": row["above"]}
         for row in taken

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe import optimize
+from experiments.core.plan import Budget
 from experiments.core.solving import thinned
 
 __all__ = ["minimum", "steps", "tail_rate"]
@@ -25,7 +26,7 @@ def steps(
     domain: Any,
     method: Any,
     seed: int,
-    n_passes: int,
+    budget: Budget,
     lowest: float,
     most_rows: int = 30,
     **options: Any,
@@ -40,8 +41,8 @@ def steps(
         })  # fmt: skip
 
     optimize.minimize(
-        objective, domain, method, tol=1e-13, max_passes=n_passes, random_state=seed,
-        callbacks=keep, **options,
+        objective, domain, method, tol=1e-13, random_state=seed, callbacks=keep, **budget.limits,
+        **options,
     )  # fmt: skip
     chosen = thinned(np.arange(len(rows)), most_rows)
     return [rows[k] for k in chosen]
