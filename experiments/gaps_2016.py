@@ -29,7 +29,7 @@ METHODS: dict[str, Any] = {
 SETTINGS = {
     "quick": ("digits", 0.01, Budget(12, 5.0), 2),
     "medium": ("OCR-small", 1.0 / 626, Budget(300, 5.0), 3),
-    "full": ("OCR-small", 1.0 / 626, Budget(2000, 40.0), 3),
+    "full": ("OCR-small", 1.0 / 626, Budget(2000, 15.0), 3),
 }
 
 

@@ -45,7 +45,7 @@ PROBLEMS = ("simplex", "simplex, badly scaled", "cube")
 SETTINGS = {
     "quick": (8, Budget(60, 5.0)),
     "medium": (20, Budget(1500, 20.0)),
-    "full": (50, Budget(10_000, 60.0)),
+    "full": (50, Budget(10_000, 20.0)),
 }
 SLACK = 1e-12  # rounding of values
 ROUNDED = 1e-5  # tables keep six digits
@@ -231,7 +231,7 @@ RATES = Figure(
 BLOCK_SETTINGS = {
     "quick": (5, 4, Budget(20, 5.0), 2),
     "medium": (30, 5, Budget(300, 20.0), 3),
-    "full": (100, 10, Budget(1000, 100.0), 10),
+    "full": (100, 10, Budget(1000, 50.0), 5),
 }
 BLOCK_METHODS = {"block FW": "bcfw", "batch FW": "fw"}
 

@@ -31,8 +31,8 @@ GRIDS: dict[str, dict[str, tuple[range, Budget, int]]] = {
     },
     "full": {
         "OCR-small": (WHOLE, Budget(None, 40.0), 3),
-        "OCR-large": (WHOLE, Budget(None, 80.0), 3),
-        "horses": (WHOLE, Budget(None, 60.0), 3),
+        "OCR-large": (WHOLE, Budget(None, 60.0), 3),
+        "horses": (WHOLE, Budget(None, 45.0), 3),
     },
 }
 MOST_ROWS = 40
@@ -204,7 +204,7 @@ KAPPAS = (0.3, 0.5, 0.7, 0.9, 0.99)
 KAPPA_SETTINGS = {
     "quick": ("digits", 2.0**8, Budget(None, 10.0), (0.5, 0.9), 1),
     "medium": ("OCR-small", 1.0, Budget(None, 4.0), KAPPAS[1:], 1),
-    "full": ("OCR-small", 2.0**-5, Budget(None, 15.0), (0.1, *KAPPAS), 3),
+    "full": ("OCR-small", 2.0**-15, Budget(None, 15.0), (0.1, *KAPPAS), 3),
 }
 
 

@@ -35,8 +35,8 @@ SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "full": {
         "OCR-small": (Budget(2000, 4.0), (0.1, 0.01, 0.001), 3, ALL),
-        "OCR-large": (Budget(2000, 12.0), (0.1, 0.001, 0.0001), 3, ALL),
-        "CoNLL-2000": (Budget(2000, 14.0), (0.1, 0.01, 0.0001), 3, ALL),
+        "OCR-large": (Budget(2000, 10.0), (0.1, 0.001, 0.0001), 3, ALL),
+        "CoNLL-2000": (Budget(2000, 12.0), (0.1, 0.01, 0.0001), 3, ALL),
         "horses": (Budget(2000, 12.0), (1000.0, 100.0, 0.1), 3, ALL),
         "poses": (Budget(2000, 10.0), (0.1, 0.01, 0.001), 3, ALL),
     },
