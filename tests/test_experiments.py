@@ -142,7 +142,7 @@ def test_a_run_that_has_ended_is_not_made_again_and_one_that_fails_stops_no_othe
 def test_what_is_needed_is_compiled_first_and_once(tmp_path):
     warm = partial(small_work.write_down, tmp_path, "compiling")
     figure = plain(tmp_path, {name: partial(small_work.rows, tmp_path, name) for name in "abc"})
-    runs = [dataclasses.replace(run, warm=warm) for run in figure.runs("quick")]
+    runs = [dataclasses.replace(run, warm=warm, seconds=100.0) for run in figure.runs("quick")]
     figure = dataclasses.replace(figure, runs=lambda size: runs)
     assert carry_out([figure], "quick", tmp_path, jobs=2) == []
     names = [name for name, _, _ in done(tmp_path)]
