@@ -8,7 +8,7 @@ import numpy as np
 
 from blockwolfe import optimize
 from experiments.core.plan import Budget
-from experiments.core.solving import thinned
+from experiments.core.table import thinned
 
 __all__ = ["minimum", "steps", "tail_rate"]
 
@@ -44,8 +44,7 @@ def steps(
         objective, domain, method, tol=1e-13, random_state=seed, callbacks=keep, **budget.limits,
         **options,
     )  # fmt: skip
-    chosen = thinned(np.arange(len(rows)), most_rows)
-    return [rows[k] for k in chosen]
+    return thinned(rows, most_rows)
 
 
 def tail_rate(x: np.ndarray, above: np.ndarray, least: float = 1e-11) -> float:

@@ -14,8 +14,9 @@ import blockwolfe as bw
 from blockwolfe.methods.registry import as_method
 from experiments.core.plan import Budget, Run
 from experiments.core.sets import load, of_the_same_kind
+from experiments.core.table import thinned
 
-__all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "thinned", "warming"]
+__all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "warming"]
 
 SPACING = 1.4  # from one look to the next
 TIGHT = 1e-9  # the gap, in units of the objective at w = 0, at which an optimum is known
@@ -55,7 +56,7 @@ def rows_of(
         "all_passes": run.effective_passes,
         "cpu": run.cpu_seconds,
     }
-    known = np.flatnonzero(~np.isnan(trace["primal"]))
+    known = np.flatnonzero(~np.isnan(trace["primal"])).tolist()
     for k in thinned(known, most_rows):
         yield {
             name: float((effort[name] if name in effort else trace[name])[k]) for name in columns
@@ -102,18 +103,6 @@ class _Looks:
                 "hits": row.hit_rate,
             })  # fmt: skip
         self._zero += time.process_time() - now
-
-
-def thinned(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many, dense at first; the last is always there.
-
-    >>> thinned(np.arange(100), 6)
-    array([ 0,  2,  5, 15, 39, 99])
-    """
-    if len(rows) <= most:
-        return rows
-    at = np.unique(np.geomspace(1, len(rows), most).round().astype(int)) - 1
-    return rows[at]
 
 
 # CPU seconds for an optimum, by size and data set; so many are enough for 1e-9 where they can be.

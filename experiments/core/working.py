@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from benchmarks.common import machine
 from experiments.core.clock import cpu_seconds
 from experiments.core.plan import Figure, Run
-from experiments.core.table import Table, read, write
+from experiments.core.table import Table, read, thinned, write
 from experiments.core.workers import Ending, Task, work_through
 
 __all__ = ["FINISHED", "RESULTS", "carry_out", "gathered", "planned", "table_of"]
@@ -21,6 +21,7 @@ __all__ = ["FINISHED", "RESULTS", "carry_out", "gathered", "planned", "table_of"
 HERE = Path(__file__).parents[1]
 RESULTS = HERE / "results"  # one table for each figure, kept with the source
 FINISHED = HERE / "runs"  # one file for each run, not kept
+MOST_ROWS = 40  # of a run in a table
 COMPILING = 90.0  # seconds at most, for all that one kind of data needs
 
 
@@ -123,14 +124,15 @@ def _all(calls: list[Any]) -> None:
 def gathered(figure: Figure, size: str, finished: Path = FINISHED) -> Table | None:
     """The table of a figure; None as long as a run is missing.
 
-    It says on which machines its runs were made, and with which budgets.
+    It says on which machines its runs were made, and with which budgets. Of a long run it keeps
+    some rows, dense at first, and the last.
     """
     paths = [path for path, _ in _paths(figure, size, finished)]
     if not all(path.is_file() for path in paths):
         return None
     tables = [read(path) for path in paths]
     machines = sorted({table.header["machine"] for table in tables})
-    rows = [row for table in tables for row in table.rows]
+    rows = [row for table in tables for row in thinned(table.rows, MOST_ROWS)]
     budgets = sorted({str(row["budget"]) for row in rows if row.get("budget", "") != ""})
     kept = [{name: row[name] for name in row if name != "budget"} for row in rows]
     return Table(kept, {"machines": machines, "size": size, "budgets": budgets})
