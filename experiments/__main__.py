@@ -1,6 +1,6 @@
 """Run, draw and write up the experiments.
 
-    python -m experiments plan --size quick|medium|full [FIGURE ...]
+    python -m experiments plan --size quick|full [FIGURE ...]
     python -m experiments run --size SIZE --jobs N [--time-limit SECONDS] [FIGURE ...]
     python -m experiments draw [FIGURE ...]
     python -m experiments pages
@@ -66,7 +66,7 @@ def options() -> argparse.ArgumentParser:
     )
     parser.add_argument("what", choices=["plan", "run", "draw", "pages", "list", "all"])
     parser.add_argument("figures", nargs="*", metavar="FIGURE", choices=[[], *FIGURES])
-    parser.add_argument("--size", choices=SIZES, default="medium")
+    parser.add_argument("--size", choices=SIZES, default="full")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each of one thread")
     parser.add_argument(
         "--time-limit",

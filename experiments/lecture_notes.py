@@ -15,7 +15,7 @@ import numpy as np
 
 from blockwolfe import optimize
 from experiments.core.drawing import lines, one_legend, panels
-from experiments.core.minimizing import minimum, steps, tail_rate
+from experiments.core.minimizing import SLACK, above_rounding, minimum, steps, tail_rate
 from experiments.core.pages import markdown_table
 from experiments.core.plan import Budget, Figure, Page, Run, Statement, Verdict
 from experiments.core.table import Table
@@ -44,10 +44,8 @@ PROBLEMS = ("simplex", "simplex, badly scaled", "cube")
 # dimension, steps
 SETTINGS = {
     "quick": (8, Budget(60, 5.0)),
-    "medium": (20, Budget(1500, 20.0)),
     "full": (50, Budget(10_000, 20.0)),
 }
-SLACK = 1e-12  # rounding of values
 ROUNDED = 1e-5  # tables keep six digits
 
 
@@ -110,12 +108,11 @@ def draw(table: Table) -> Any:
     names = table.values("data")
     figure, axes = panels(1, len(names))
     for name, ax in zip(names, axes[0], strict=True):
-        some = Table([row for row in table.where(data=name).rows if row["above"] > SLACK])
-        lines(ax, some, "steps", "above")
+        lines(ax, above_rounding(table.where(data=name)), "steps", "above")
         for label, color in (("FW, 2/(k+2)", "C0"), ("away", "C2"), ("fully corrective", "C4")):
             run = table.where(data=name, method=label)
             ax.plot(run.numbers("steps"), run.numbers("bound"), ":", color=color)
-        ax.set(xscale="log", yscale="log", xlabel="steps", title=name, ylim=(1e-12, 30.0))
+        ax.set(xscale="log", yscale="log", xlabel="steps", title=name, ylim=(SLACK, 30.0))
     axes[0, 0].set_ylabel("value above the minimum")
     one_legend(figure, axes, columns=5)
     return figure
@@ -230,7 +227,6 @@ RATES = Figure(
 # simplices, their dimension, budget, seeds
 BLOCK_SETTINGS = {
     "quick": (5, 4, Budget(20, 5.0), 2),
-    "medium": (30, 5, Budget(300, 20.0), 3),
     "full": (100, 10, Budget(1000, 50.0), 5),
 }
 BLOCK_METHODS = {"block FW": "bcfw", "batch FW": "fw"}

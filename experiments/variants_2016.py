@@ -26,13 +26,6 @@ COLORS = {
 TWO, ALL = ("FW", "pairwise"), tuple(STEPS)
 SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {"digits": (Budget(6, 5.0), (0.1,), 1, TWO)},
-    "medium": {
-        "OCR-small": (Budget(300, 1.5), (0.1, 0.01, 0.001), 3, ALL),
-        "OCR-large": (Budget(300, 2.0), (0.1, 0.001, 0.0001), 1, TWO),
-        "CoNLL-2000": (Budget(300, 4.0), (0.1, 0.01, 0.0001), 1, TWO),
-        "horses": (Budget(40, 8.0), (1000.0, 100.0, 0.1), 1, TWO),
-        "poses": (Budget(20, 4.0), (0.1, 0.01, 0.001), 1, TWO),
-    },
     "full": {
         "OCR-small": (Budget(2000, 4.0), (0.1, 0.01, 0.001), 3, ALL),
         "OCR-large": (Budget(2000, 10.0), (0.1, 0.001, 0.0001), 3, ALL),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.core.curves import band
 from experiments.core.plan import Figure
 from experiments.core.table import Table
 
-__all__ = ["band", "draw", "lines", "panels"]
+__all__ = ["draw", "lines", "one_legend", "panels"]
 
 STYLES = {"": "default", "-dark": "dark_background"}  # ending of the name: style
 DARK = {"figure.facecolor": "#1e2129", "axes.facecolor": "#1e2129", "savefig.facecolor": "#1e2129"}
@@ -74,30 +75,6 @@ def lines(
         look = {"label": str(name), **(looks or {}).get(name, {})}
         (line,) = ax.plot(at, middle, **look)
         ax.fill_between(at, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
-
-
-def band(runs: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
-    """Where to draw, and least, median and largest value there; each run as steps.
-
-    As far as all runs go.
-
-    >>> band([(np.array([1, 2, 4]), np.array([9, 5, 1])), (np.array([1, 3]), np.array([7, 3]))])
-    (array([1., 2., 3.]), array([7., 5., 3.]), array([8., 6., 4.]), array([9., 7., 5.]))
-    """
-    kept = [(x[known], y[known]) for x, y in runs for known in [np.isfinite(x) & np.isfinite(y)]]
-    kept = [(x, y) for x, y in kept if len(x)]
-    if not kept:
-        return (np.array([]),) * 4
-    first, last = max(x[0] for x, _ in kept), min(x[-1] for x, _ in kept)
-    at = np.unique(np.concatenate([x for x, _ in kept]).astype(float))
-    at = at[(at >= first) & (at <= last)]
-    values = [y[np.searchsorted(x, at, side="right") - 1] for x, y in kept]
-    return (
-        at,
-        np.min(values, 0).astype(float),
-        np.median(values, 0),
-        np.max(values, 0).astype(float),
-    )
 
 
 def one_legend(figure: Any, axes: Any, columns: int = 4) -> None:

@@ -8,9 +8,11 @@ import numpy as np
 
 from blockwolfe import optimize
 from experiments.core.plan import Budget
-from experiments.core.table import thinned
+from experiments.core.table import Table, thinned
 
-__all__ = ["minimum", "steps", "tail_rate"]
+__all__ = ["SLACK", "above_rounding", "minimum", "steps", "tail_rate"]
+
+SLACK = 1e-12  # rounding of values
 
 
 def minimum(objective: Any, domain: Any) -> float:
@@ -45,6 +47,11 @@ def steps(
         **options,
     )  # fmt: skip
     return thinned(rows, most_rows)
+
+
+def above_rounding(table: Table) -> Table:
+    """For drawing: what is at the minimum, but for rounding, is drawn at that."""
+    return Table([{**row, "above": max(row["above"], SLACK)} for row in table.rows], table.header)
 
 
 def tail_rate(x: np.ndarray, above: np.ndarray, least: float = 1e-11) -> float:

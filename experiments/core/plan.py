@@ -11,8 +11,8 @@ from experiments.core.table import Table
 
 __all__ = ["SIZES", "Budget", "Figure", "Page", "Run", "Statement", "Verdict"]
 
-# quick: seconds, generated data; medium: most of an hour; full: four and a half hours of one core.
-SIZES = ("quick", "medium", "full")
+# quick: seconds, generated data; full: at most six hours of one core, a quarter of one on 16.
+SIZES = ("quick", "full")
 
 
 class Budget(NamedTuple):

@@ -108,10 +108,9 @@ class _Looks:
 # CPU seconds for an optimum, by size and data set; so many are enough for 1e-9 where they can be.
 OPTIMA: dict[str, dict[str, float]] = {
     "quick": {},
-    "medium": {"CoNLL-2000": 150.0, "OCR-small": 150.0},
     "full": {"CoNLL-2000": 330.0, "OCR-small": 150.0, "OCR-large": 300.0},
 }
-SHORT = {"quick": 10.0, "medium": 60.0, "full": 60.0}  # of all other data sets
+SHORT = {"quick": 10.0, "full": 60.0}  # of all other data sets
 
 
 def optimum(data: str, lam: float, size: str) -> Run:
