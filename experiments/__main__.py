@@ -28,7 +28,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def main() -> None:
     """What the first word asks for."""
-    given = options().parse_args()
+    given = options().parse_intermixed_args()
     chosen = [FIGURES[name] for name in given.figures or FIGURES]
     results = given.output / "results" if given.output else RESULTS
     finished = given.output / "runs" if given.output else FINISHED

@@ -201,13 +201,19 @@ def how_far(table: Table) -> str:
     rows = []
     for (solver, kind), some in table.groups("solver", "method"):
         ends = [run.rows[-1] for _, run in some.groups("seed")]
-        last = [end["reached"] for end in ends]
-        is_whole = max(last) <= 2.0 ** WHOLE[-1] * (1.0 + 1e-9)
-        where = "2^-15, its end" if is_whole else f"{np.median(last):.2g}, where its time ended"
         middle = [f"{np.median([end[y] for end in ends]):.4g}" for y in EFFORT]
-        rows.append([solver, kind, where, *middle])
-    header = ["steps", "kind", "lambda reached", "breakpoints or grid points", *EFFORT[1:]]
+        rows.append([solver, kind, _end([end["reached"] for end in ends]), *middle])
+    header = ["steps", "kind", "smallest lambda", "points", "passes to there", "CPU s to there"]
     return f"How far each went (medians over seeds):\n\n{markdown_table(header, rows)}"
+
+
+def _end(reached: list[float]) -> str:
+    """The end of the grid, or where the time of a run was over."""
+    whole = [lam <= 2.0 ** WHOLE[-1] * (1.0 + 1e-9) for lam in reached]
+    if all(whole):
+        return "2^-15, the end"
+    share = f", the end in {sum(whole)} of {len(whole)}" if any(whole) else ""
+    return f"{np.median(reached):.3g} (its time was over){share}"
 
 
 EFFORT = ("points", "passes", "seconds")

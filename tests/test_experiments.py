@@ -20,12 +20,15 @@ import blockwolfe as bw
 import experiments
 import small_work
 from blockwolfe.running.clock import Clock
+from experiments.__main__ import main
+from experiments.bcfw_2013 import along
 from experiments.catalogue import FIGURES, PAGES
 from experiments.core.clock import cpu_seconds
-from experiments.core.judging import counted, ratio
+from experiments.core.judging import beyond_chance, counted, ratio
 from experiments.core.pages import markdown
 from experiments.core.plan import SIZES, Budget, Figure, Run, Statement, Verdict
 from experiments.core.sets import load
+from experiments.core.solving import offline_rows
 from experiments.core.table import Table, read, write
 from experiments.core.workers import Task, work_through
 from experiments.core.working import RESULTS, carry_out, gathered, planned, table_of
@@ -38,8 +41,8 @@ WORDS = {"true here", "not true here", "not measured"}
 def test_every_figure_has_data_pictures_and_verdicts(name):
     figure, table = FIGURES[name], table_of(FIGURES[name])
     assert len(table) > 0
-    assert table.header["size"] in SIZES
-    assert table.header["size"] != "quick"
+    assert table.header["size"] == "full"
+    assert table.header["budgets"]
     assert all("cores, Python" in machine for machine in table.header["machines"])
     for ending in ("", "-dark"):
         assert (IMAGES / f"{figure.picture}{ending}.png").stat().st_size > 1000
@@ -216,9 +219,10 @@ def test_tables_come_back_as_they_were(tmp_path):
     np.testing.assert_equal(found.numbers("b"), [0.1, np.nan])
 
 
-def run_of(method, gaps):
+def run_of(method, gaps, seed=0):
     return [
-        {"method": method, "seed": 0, "all_passes": k + 1, "gap": gap} for k, gap in enumerate(gaps)
+        {"method": method, "seed": seed, "all_passes": k + 1, "gap": gap}
+        for k, gap in enumerate(gaps)
     ]
 
 
@@ -230,6 +234,56 @@ def test_verdicts_follow_the_data():
     assert counted([("x", 0.625)]).holds
     assert not counted([("x", 0.625), ("y", 1.6)]).holds
     assert counted([("x", float("nan"))]).word == "not measured"
+
+
+def test_all_seeds_have_to_agree_where_one_pair_decides():
+    ours = Table(run_of("a", [1.0, 0.5]) + run_of("a", [1.0, 0.7], seed=1))
+    for theirs, holds in ((0.6, False), (0.8, True)):
+        verdict = beyond_chance(ours, Table(run_of("b", [1.0, theirs])), "all_passes", "b")
+        assert verdict.holds == holds
+        assert verdict.found == f"gap 0.6 (0.5 to 0.7), with b {theirs} ({theirs} to {theirs})"
+
+
+def test_of_a_long_run_a_table_keeps_some_rows_and_the_last(tmp_path):
+    rows = [{"method": "a", "seed": 0, "passes": k} for k in range(1000)]
+    figure = plain(tmp_path, {"a": rows.copy})
+    assert carry_out([figure], "quick", tmp_path) == []
+    kept = gathered(figure, "quick", tmp_path).numbers("passes")
+    assert 20 < len(kept) <= 40
+    assert kept[[0, 1, 2, -1]].tolist() == [0, 1, 2, 999]
+
+
+def test_the_average_at_the_end_is_no_part_of_a_curve():
+    """(of methods that look at one)"""
+    same = {"data": "d", "lam": 1.0, "seed": 0}
+    rows = [{**same, "method": "optimum", "dual": 1.0, "primal": 1.0}]
+    for method in ("BCFW", "SSG"):
+        rows += [
+            {**same, "method": method, "dual": "", "primal": value} for value in (4.0, 5.0, 2.0)
+        ]
+    drawn = along(Table(rows))
+    assert drawn.where(method="BCFW").numbers("suboptimality").tolist() == [3.0, 3.0]
+    assert drawn.where(method="SSG").numbers("suboptimality").tolist() == [3.0, 3.0, 1.0]
+
+
+def test_looks_are_apart_from_renewals_and_at_the_end():
+    method = bw.BCFW(bw.GapSampling(refresh_every=5), certify_every=1_000_000)
+    rows = offline_rows("digits", 0.01, method, 0, Budget(23, 60.0))
+    renewed = [row["factor"] == row["factor"] for row in rows]
+    assert sum(renewed) >= 3
+    assert renewed.count(False) >= 6
+    assert all(row["gap"] == pytest.approx(row["estimate"]) for row in rows if row["factor"] > 0.0)
+    assert rows[-1]["all_passes"] >= 23 + 4
+
+
+def test_names_of_figures_may_stand_at_the_end(monkeypatch, capsys):
+    words = ["experiments", "plan", "--size", "quick", "2016-kappa"]
+    monkeypatch.setattr(sys, "argv", words)
+    main()
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "2016-kappa",
+        "all",
+    ]
 
 
 @pytest.mark.parametrize("name", ["2016-ocr-small", "2013-ocr"])

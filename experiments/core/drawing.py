@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cycler import cycler
 
 from experiments.core.curves import band
 from experiments.core.plan import Figure
@@ -15,7 +16,12 @@ from experiments.core.table import Table
 __all__ = ["draw", "lines", "one_legend", "panels"]
 
 STYLES = {"": "default", "-dark": "dark_background"}  # ending of the name: style
-DARK = {"figure.facecolor": "#1e2129", "axes.facecolor": "#1e2129", "savefig.facecolor": "#1e2129"}
+GROUND = "#1e2129"
+LIT = "#4ea6e6 #ff9f40 #5fd35f #ff6b6b #b794f6 #c49a6c #f58fd0 #a9a9a9 #d4d455 #4fd8e0"
+DARK = {
+    "figure.facecolor": GROUND, "axes.facecolor": GROUND, "savefig.facecolor": GROUND,
+    "axes.prop_cycle": cycler(color=LIT.split()),
+}  # fmt: skip
 SMALL = {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7, "lines.linewidth": 1.2}
 
 
@@ -74,7 +80,7 @@ def lines(
         at, low, middle, high = band(runs)
         look = {"label": str(name), **(looks or {}).get(name, {})}
         (line,) = ax.plot(at, middle, **look)
-        ax.fill_between(at, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
+        ax.fill_between(at, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
 
 
 def one_legend(figure: Any, axes: Any, columns: int = 4) -> None:

@@ -53,15 +53,11 @@ def _section(figure: Figure, table: Table) -> Iterator[str]:
         yield note
     yield f"Differs from the paper: {figure.differs}"
     n_seeds = len(table.values("seed"))
-    seeds = (
-        "nothing is random, so each method has one run"
-        if n_seeds == 1
-        else f"{counted(n_seeds, 'seed')}, one run of what is not random"
-    )
+    random = f"{counted(n_seeds, 'seed')}; methods without chance run once"
     yield (
-        f"{SIZE_WORDS[table.header['size']]}Made with {seeds}; a run ends after "
-        f"{' or '.join(table.header['budgets'])} at the latest. Measured on: "
-        f"{'; '.join(table.header['machines'])}."
+        f"{SIZE_WORDS[table.header['size']]}{random if n_seeds > 1 else 'Nothing here is random'}. "
+        f"Budgets of a run, of which the first that is spent ends it: "
+        f"{'; '.join(table.header['budgets'])}. Measured on: {'; '.join(table.header['machines'])}."
     )
 
 

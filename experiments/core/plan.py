@@ -11,7 +11,7 @@ from experiments.core.table import Table
 
 __all__ = ["SIZES", "Budget", "Figure", "Page", "Run", "Statement", "Verdict"]
 
-# quick: seconds, generated data; full: at most six hours of one core, a quarter of one on 16.
+# quick: seconds, generated data; full: four CPU hours, a quarter of an hour on 16 cores.
 SIZES = ("quick", "full")
 
 
