@@ -6,6 +6,7 @@ from experiments import (
     bcfw_2013,
     gaps_2016,
     lecture_notes,
+    path_choices_2016,
     paths_2016,
     report_2019,
     variants_2016,
@@ -25,6 +26,7 @@ GAPS_2016 = Page(
         gaps_2016.CACHE,
         *variants_2016.FIGURES,
         *paths_2016.FIGURES,
+        *path_choices_2016.FIGURES,
     ),
     (
         ("HorseSeg-small, -medium and -large", "the data with their features are not to be had"),
@@ -32,7 +34,7 @@ GAPS_2016 = Page(
             "LSP with scores of a neural network",
             "the scores are not to be had; joints are real here, score maps are made up",
         ),
-        ("the path on OCR-large and HorseSeg-medium (Figure 8 c, d)", "24 hours each"),
+        ("the path on HorseSeg-medium (Figure 8 d)", "the data are not to be had"),
     ),
 )
 PAGES: tuple[Page, ...] = (bcfw_2013.PAGE, GAPS_2016, report_2019.PAGE, lecture_notes.PAGE)

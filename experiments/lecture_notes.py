@@ -15,9 +15,9 @@ import numpy as np
 
 from blockwolfe import optimize
 from experiments.core.drawing import lines, one_legend, panels
-from experiments.core.minimizing import minimum, steps, tail_rate
+from experiments.core.minimizing import SLACK, above_rounding, minimum, steps, tail_rate
 from experiments.core.pages import markdown_table
-from experiments.core.plan import Figure, Page, Run, Statement, Verdict
+from experiments.core.plan import Budget, Figure, Page, Run, Statement, Verdict
 from experiments.core.table import Table
 
 
@@ -41,8 +41,11 @@ METHODS = {
 }
 GOOD_STEPS = {"away": 0.5, "fully corrective": 1.0}  # share that theorems count, at least
 PROBLEMS = ("simplex", "simplex, badly scaled", "cube")
-SETTINGS = {"quick": (8, 60), "medium": (20, 1500), "full": (50, 20_000)}  # dimension, steps
-SLACK = 1e-12  # rounding of values
+# dimension, steps
+SETTINGS = {
+    "quick": (8, Budget(60, 5.0)),
+    "full": (50, Budget(10_000, 20.0)),
+}
 ROUNDED = 1e-5  # tables keep six digits
 
 
@@ -77,16 +80,16 @@ def problem(name: str, n: int) -> Quadratic:
 
 def runs(size: str) -> Iterator[Run]:
     """Every method on every quadratic; nothing is random."""
-    n, n_steps = SETTINGS[size]
+    n, budget = SETTINGS[size]
     for name, (label, method) in product(PROBLEMS, METHODS.items()):
-        key = {"data": name, "n": n, "method": label, "seed": 0, "budget": n_steps}
-        yield Run(key, partial(rows, name, n, label, method, n_steps))
+        key = {"data": name, "n": n, "method": label, "seed": 0, "budget": str(budget)}
+        yield Run(key, partial(rows, name, n, label, method, budget), budget.seconds)
 
 
-def rows(name: str, n: int, label: str, method: str, n_steps: int) -> list[dict[str, Any]]:
+def rows(name: str, n: int, label: str, method: str, budget: Budget) -> list[dict[str, Any]]:
     """A run, with the theorem's bound at every step that is kept."""
     found = problem(name, n)
-    taken = steps(found.objective, found.domain, method, 0, n_steps, found.lowest)
+    taken = steps(found.objective, found.domain, method, 0, budget, found.lowest)
     constants = {"C": found.curvature, "rho": found.rate, "h0": found.at_start}
     return [{**row, "bound": bound(found, label, row["steps"]), **constants} for row in taken]
 
@@ -105,12 +108,11 @@ def draw(table: Table) -> Any:
     names = table.values("data")
     figure, axes = panels(1, len(names))
     for name, ax in zip(names, axes[0], strict=True):
-        some = Table([row for row in table.where(data=name).rows if row["above"] > SLACK])
-        lines(ax, some, "steps", "above")
+        lines(ax, above_rounding(table.where(data=name)), "steps", "above")
         for label, color in (("FW, 2/(k+2)", "C0"), ("away", "C2"), ("fully corrective", "C4")):
             run = table.where(data=name, method=label)
             ax.plot(run.numbers("steps"), run.numbers("bound"), ":", color=color)
-        ax.set(xscale="log", yscale="log", xlabel="steps", title=name, ylim=(1e-12, 30.0))
+        ax.set(xscale="log", yscale="log", xlabel="steps", title=name, ylim=(SLACK, 30.0))
     axes[0, 0].set_ylabel("value above the minimum")
     one_legend(figure, axes, columns=5)
     return figure
@@ -222,7 +224,11 @@ RATES = Figure(
 
 # -- blocks ----------------------------------------------------------------------------------
 
-BLOCK_SETTINGS = {"quick": (5, 4, 20, 2), "medium": (30, 5, 300, 3), "full": (200, 10, 3000, 10)}
+# simplices, their dimension, budget, seeds
+BLOCK_SETTINGS = {
+    "quick": (5, 4, Budget(20, 5.0), 2),
+    "full": (100, 10, Budget(1000, 50.0), 5),
+}
 BLOCK_METHODS = {"block FW": "bcfw", "batch FW": "fw"}
 
 
@@ -257,20 +263,21 @@ def blocks(n: int, size: int) -> Blocks:
 
 def block_runs(size: str) -> Iterator[Run]:
     """One block at a time, with several seeds, and all at once."""
-    n, dimension, n_passes, n_seeds = BLOCK_SETTINGS[size]
+    n, dimension, budget, n_seeds = BLOCK_SETTINGS[size]
     for label, method in BLOCK_METHODS.items():
         for seed in range(n_seeds if label == "block FW" else 1):
-            key = {"data": f"{n} simplices", "method": label, "seed": seed, "budget": n_passes}
-            yield Run(key, partial(block_rows, n, dimension, label, method, seed, n_passes))
+            key = {"data": f"{n} simplices", "method": label, "seed": seed}
+            work = partial(block_rows, n, dimension, label, method, seed, budget)
+            yield Run({**key, "budget": str(budget)}, work, budget.seconds)
 
 
 def block_rows(
-    n: int, dimension: int, label: str, method: Any, seed: int, n_passes: int
+    n: int, dimension: int, label: str, method: Any, seed: int, budget: Budget
 ) -> list[dict[str, Any]]:
     """Passes, value above the minimum, and the bound 2n/(k+2n) (C + h0)."""
     found = blocks(n, dimension)
     chosen = optimize.BlockFrankWolfe(bw_uniform()) if label == "block FW" else method
-    taken = steps(found.objective, found.domain, chosen, seed, n_passes, found.lowest)
+    taken = steps(found.objective, found.domain, chosen, seed, budget, found.lowest)
     per_pass = 1.0 if label == "batch FW" else float(n)
     return [
         {

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cycler import cycler
 
+from experiments.core.curves import band
 from experiments.core.plan import Figure
 from experiments.core.table import Table
 
-__all__ = ["band", "draw", "lines", "panels"]
+__all__ = ["draw", "lines", "one_legend", "panels"]
 
 STYLES = {"": "default", "-dark": "dark_background"}  # ending of the name: style
-DARK = {"figure.facecolor": "#1e2129", "axes.facecolor": "#1e2129", "savefig.facecolor": "#1e2129"}
+GROUND = "#1e2129"
+LIT = "#4ea6e6 #ff9f40 #5fd35f #ff6b6b #b794f6 #c49a6c #f58fd0 #a9a9a9 #d4d455 #4fd8e0"
+DARK = {
+    "figure.facecolor": GROUND, "axes.facecolor": GROUND, "savefig.facecolor": GROUND,
+    "axes.prop_cycle": cycler(color=LIT.split()),
+}  # fmt: skip
 SMALL = {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7, "lines.linewidth": 1.2}
 
 
@@ -73,31 +80,7 @@ def lines(
         at, low, middle, high = band(runs)
         look = {"label": str(name), **(looks or {}).get(name, {})}
         (line,) = ax.plot(at, middle, **look)
-        ax.fill_between(at, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
-
-
-def band(runs: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
-    """Where to draw, and least, median and largest value there; each run as steps.
-
-    As far as all runs go.
-
-    >>> band([(np.array([1, 2, 4]), np.array([9, 5, 1])), (np.array([1, 3]), np.array([7, 3]))])
-    (array([1., 2., 3.]), array([7., 5., 3.]), array([8., 6., 4.]), array([9., 7., 5.]))
-    """
-    kept = [(x[known], y[known]) for x, y in runs for known in [np.isfinite(x) & np.isfinite(y)]]
-    kept = [(x, y) for x, y in kept if len(x)]
-    if not kept:
-        return (np.array([]),) * 4
-    first, last = max(x[0] for x, _ in kept), min(x[-1] for x, _ in kept)
-    at = np.unique(np.concatenate([x for x, _ in kept]).astype(float))
-    at = at[(at >= first) & (at <= last)]
-    values = [y[np.searchsorted(x, at, side="right") - 1] for x, y in kept]
-    return (
-        at,
-        np.min(values, 0).astype(float),
-        np.median(values, 0),
-        np.max(values, 0).astype(float),
-    )
+        ax.fill_between(at, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
 
 
 def one_legend(figure: Any, axes: Any, columns: int = 4) -> None:

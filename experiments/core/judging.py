@@ -6,31 +6,46 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from experiments.core.drawing import band
+from experiments.core.curves import between, curves_of
 from experiments.core.plan import Verdict
 from experiments.core.table import Table
 
-__all__ = ["at_the_end", "counted", "median_curve", "ratio"]
+__all__ = ["all_at_the_end", "at_the_end", "beyond_chance", "counted", "ratio"]
 
 
-def median_curve(rows: Table, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    """The median over seeds of the least value so far, as steps."""
-    runs = [(run.numbers(x), np.fmin.accumulate(run.numbers(y))) for _, run in rows.groups("seed")]
-    at, _, middle, _ = band(runs)
-    return at, middle
+def all_at_the_end(
+    first: Table, other: Table, x: str, y: str = "gap"
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least values so far of both, seed by seed, at the largest effort that all have spent."""
+    ours, theirs = (curves_of(rows, x, y) for rows in (first, other))
+    last = min((at[-1] for at, _ in ours + theirs), default=np.nan)
+    values = [
+        np.array([between(at, value, last) if at[0] <= last else np.nan for at, value in curves])
+        for curves in (ours, theirs)
+    ]
+    return values[0], values[1]
 
 
 def at_the_end(first: Table, other: Table, x: str, y: str = "gap") -> tuple[float, float]:
-    """Both medians, at the largest effort that both have spent."""
-    curves = [median_curve(rows, x, y) for rows in (first, other)]
-    last = min((at[-1] for at, _ in curves if len(at)), default=np.nan)
-    values = [
-        float(middle[np.searchsorted(at, last, side="right") - 1])
-        if len(at) and at[0] <= last
-        else np.nan
-        for at, middle in curves
-    ]
-    return values[0], values[1]
+    """The medians of `all_at_the_end`."""
+    ours, theirs = all_at_the_end(first, other, x, y)
+    return _median(ours), _median(theirs)
+
+
+def _median(values: np.ndarray) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
+
+
+def beyond_chance(first: Table, other: Table, x: str, name: str) -> Verdict:
+    """Judge that every run of the first ends with a smaller gap than every run of the other."""
+    ours, theirs = all_at_the_end(first, other, x)
+    return Verdict(
+        bool(ours.max() < theirs.min()), f"gap {_spread(ours)}, with {name} {_spread(theirs)}"
+    )
+
+
+def _spread(values: np.ndarray) -> str:
+    return f"{_median(values):.3g} ({values.min():.3g} to {values.max():.3g})"
 
 
 def ratio(first: Table, other: Table, x: str) -> float:

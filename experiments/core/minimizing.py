@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from blockwolfe import optimize
-from experiments.core.solving import thinned
+from experiments.core.plan import Budget
+from experiments.core.table import Table, thinned
 
-__all__ = ["minimum", "steps", "tail_rate"]
+__all__ = ["SLACK", "above_rounding", "minimum", "steps", "tail_rate"]
+
+SLACK = 1e-12  # rounding of values
 
 
 def minimum(objective: Any, domain: Any) -> float:
@@ -25,7 +28,7 @@ def steps(
     domain: Any,
     method: Any,
     seed: int,
-    n_passes: int,
+    budget: Budget,
     lowest: float,
     most_rows: int = 30,
     **options: Any,
@@ -40,11 +43,15 @@ def steps(
         })  # fmt: skip
 
     optimize.minimize(
-        objective, domain, method, tol=1e-13, max_passes=n_passes, random_state=seed,
-        callbacks=keep, **options,
+        objective, domain, method, tol=1e-13, random_state=seed, callbacks=keep, **budget.limits,
+        **options,
     )  # fmt: skip
-    chosen = thinned(np.arange(len(rows)), most_rows)
-    return [rows[k] for k in chosen]
+    return thinned(rows, most_rows)
+
+
+def above_rounding(table: Table) -> Table:
+    """For drawing: what is at the minimum, but for rounding, is drawn at that."""
+    return Table([{**row, "above": max(row["above"], SLACK)} for row in table.rows], table.header)
 
 
 def tail_rate(x: np.ndarray, above: np.ndarray, least: float = 1e-11) -> float:

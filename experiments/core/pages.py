@@ -12,12 +12,7 @@ from experiments.core.working import RESULTS, table_of
 
 __all__ = ["markdown", "markdown_table", "write_pages"]
 
-SIZE_WORDS = {
-    "quick": "This is the quick version: generated data, a few passes.",
-    "medium": "This is the medium version: budgets of seconds, not the hours of the full "
-    "one, on a machine busy with other work.",
-    "full": "This is the full version.",
-}
+SIZE_WORDS = {"quick": "This is the quick version: generated data, a few passes. ", "full": ""}
 
 
 def write_pages(pages: tuple[Page, ...], folder: Path, results: Path = RESULTS) -> None:
@@ -57,9 +52,13 @@ def _section(figure: Figure, table: Table) -> Iterator[str]:
     if note := figure.notes(table):
         yield note
     yield f"Differs from the paper: {figure.differs}"
-    n_seeds = counted(len(table.values("seed")), "seed")
-    machines = "; ".join(table.header["machines"])
-    yield f"{SIZE_WORDS[table.header['size']]} At most {n_seeds}. Measured on: {machines}."
+    n_seeds = len(table.values("seed"))
+    random = f"{counted(n_seeds, 'seed')}; methods without chance run once"
+    yield (
+        f"{SIZE_WORDS[table.header['size']]}{random if n_seeds > 1 else 'Nothing here is random'}. "
+        f"Budgets of a run, of which the first that is spent ends it: "
+        f"{'; '.join(table.header['budgets'])}. Measured on: {'; '.join(table.header['machines'])}."
+    )
 
 
 def markdown_table(header: list[str], rows: object) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import blockwolfe as bw
 from blockwolfe.methods.registry import as_method
-from experiments.core.plan import Run
-from experiments.core.sets import load
+from experiments.core.plan import Budget, Run
+from experiments.core.sets import load, of_the_same_kind
+from experiments.core.table import thinned
 
-__all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "thinned"]
+__all__ = ["looking_every", "offline_rows", "optimum", "rows_of", "warming"]
 
-SPACING = 1.4  # from one look to the next
+SPACING = 1.5  # from one look to the next
 TIGHT = 1e-9  # the gap, in units of the objective at w = 0, at which an optimum is known
 
 
@@ -32,7 +34,7 @@ def rows_of(
     lam: float,
     method: Any,
     seed: int,
-    budget: dict[str, Any],
+    budget: Budget,
     columns: Sequence[str],
     most_rows: int = 25,
     test_every: int | None = None,
@@ -47,14 +49,14 @@ def rows_of(
         None if not test_every or test is None else tuple(part[::test_every] for part in test)
     )
     options = {"seeds": (seed,), "targets": (), "tol": TIGHT, "held_out": held_out}
-    (run,) = bw.compare(problem, lam, {"it": method}, budget=budget, **options).runs
+    (run,) = bw.compare(problem, lam, {"it": method}, budget=budget.limits, **options).runs
     trace = run.trace
     effort = {
         "passes": trace["oracle_calls"] / len(problem),
         "all_passes": run.effective_passes,
         "cpu": run.cpu_seconds,
     }
-    known = np.flatnonzero(~np.isnan(trace["primal"]))
+    known = np.flatnonzero(~np.isnan(trace["primal"])).tolist()
     for k in thinned(known, most_rows):
         yield {
             name: float((effort[name] if name in effort else trace[name])[k]) for name in columns
@@ -62,7 +64,7 @@ def rows_of(
 
 
 def offline_rows(
-    data: str, lam: float, method: Any, seed: int, budget: dict[str, Any]
+    data: str, lam: float, method: Any, seed: int, budget: Budget
 ) -> list[dict[str, Any]]:
     """Rows of one run whose gaps are computed besides, so that looking changes nothing.
 
@@ -71,59 +73,82 @@ def offline_rows(
     promises at a full pass of the method.
     """
     problem = load(data).problem
-    bw.solve(problem, lam, method, tol=0.0, max_passes=1, random_state=0)  # (compiles)
+    warm_up(data, method)
     looks = _Looks(problem)
-    options = {"tol": TIGHT, "random_state": seed, "point": "last", **budget}
+    options = {"tol": TIGHT, "random_state": seed, "point": "last", **budget.limits}
     bw.solve(problem, lam, method, callbacks=looks, **options)
+    looks.look()
     return looks.rows
 
 
 class _Looks:
-    """A callback that computes the true gap now and then, dense at first, and keeps it."""
+    """A callback that computes the true gap now and then, dense at first, and keeps it.
+
+    Moments at which all estimates have just been renewed and others are chosen apart.
+    """
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.rows: list[dict[str, Any]] = []
-        self._next, self._zero = 1.0, time.process_time()
+        self._next, self._zero = {True: 1.0, False: 1.0}, time.process_time()
+        self._passed: Any = None
 
     def __call__(self, event: Any) -> None:
         now, row = time.process_time(), event.row
-        if row.passes >= self._next or row.sampling_factor == row.sampling_factor:
-            self._next = max(self._next * SPACING, row.passes + 1.0) if row.passes else 1.0
-            calls = row.oracle_calls + row.certificate_calls
-            gap = self.problem.primal(event.w, event.lam) - row.dual
-            self.rows.append({
-                "all_passes": calls / len(self.problem),
-                "cpu": now - self._zero,
-                "gap": gap,
-                "estimate": row.gap_estimate,
-                "factor": row.sampling_factor,
-                "hits": row.hit_rate,
-            })  # fmt: skip
+        is_renewed = row.sampling_factor == row.sampling_factor
+        self._passed = event, now - self._zero
+        if row.passes >= self._next[is_renewed]:
+            self._next[is_renewed] = max(self._next[is_renewed] * SPACING, row.passes + 1.0)
+            self.look()
         self._zero += time.process_time() - now
 
+    def look(self) -> None:
+        """At the last event, if that has not been looked at."""
+        if self._passed is None:
+            return
+        (event, cpu), self._passed = self._passed, None
+        row = event.row
+        calls = row.oracle_calls + row.certificate_calls
+        self.rows.append({
+            "all_passes": calls / len(self.problem),
+            "cpu": cpu,
+            "gap": self.problem.primal(event.w, event.lam) - row.dual,
+            "estimate": row.gap_estimate,
+            "factor": row.sampling_factor,
+            "hits": row.hit_rate,
+        })  # fmt: skip
 
-def thinned(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many, dense at first; the last is always there.
 
-    >>> thinned(np.arange(100), 6)
-    array([ 0,  2,  5, 15, 39, 99])
-    """
-    if len(rows) <= most:
-        return rows
-    at = np.unique(np.geomspace(1, len(rows), most).round().astype(int)) - 1
-    return rows[at]
+# CPU seconds for an optimum, by size and data set; so many are enough for 1e-9 where they can be.
+OPTIMA: dict[str, dict[str, float]] = {
+    "quick": {},
+    "full": {"CoNLL-2000": 330.0, "OCR-small": 150.0, "OCR-large": 300.0},
+}
+SHORT = {"quick": 10.0, "full": 60.0}  # of all other data sets
 
 
-def optimum(data: str, lam: float, seconds: float) -> Run:
+def optimum(data: str, lam: float, size: str) -> Run:
     """The run whose certificate bounds the optimal value; figures share it."""
-    key = {"data": data, "lam": lam, "method": "optimum", "seed": 0}
-    return Run(key, lambda: _certified(data, lam, seconds), folder="optima")
+    budget = Budget(None, OPTIMA[size].get(data, SHORT[size]))
+    key = {"data": data, "lam": lam, "method": "optimum", "seed": 0, "budget": str(budget)}
+    return Run(
+        key, partial(_certified, data, lam, budget), budget.seconds, "optima", warming(data, "auto")
+    )
 
 
-def _certified(data: str, lam: float, seconds: float) -> list[dict[str, Any]]:
+def _certified(data: str, lam: float, budget: Budget) -> list[dict[str, Any]]:
     problem = load(data).problem
-    bw.solve(problem, lam, tol=0.0, max_passes=1, random_state=0)  # (compiles)
-    found = bw.solve(problem, lam, tol=TIGHT, time_limit=seconds, random_state=0)
+    warm_up(data, "auto")
+    found = bw.solve(problem, lam, tol=TIGHT, random_state=0, **budget.limits)
     best = found.certificate
     return [{"primal": best.primal, "dual": best.dual, "gap": best.gap, "cpu": found.seconds}]
+
+
+def warm_up(data: str, method: Any) -> None:
+    """A pass and its certificate, so that no second of a run contains what comes but once."""
+    bw.solve(load(data).problem, 1.0, method, tol=0.0, max_passes=1, random_state=0)
+
+
+def warming(data: str, method: Any, how: Callable[[str, Any], None] = warm_up) -> partial[None]:
+    """Compiles what runs of a method on such data need."""
+    return partial(how, of_the_same_kind(data), method)

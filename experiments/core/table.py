@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Table", "read", "write"]
+__all__ = ["Table", "read", "thinned", "write"]
 
 # Columns of which differences are taken, and what is to be the same to all digits; six of others.
 DIGITS = {"primal": 12, "dual": 12, "lam": 12, "first": 12, "reached": 12}
@@ -55,6 +55,18 @@ class Table:
 
 def _number(value: Any) -> float:
     return float("nan") if value in ("", None) else float(value)
+
+
+def thinned(rows: list[Any], most: int) -> list[Any]:
+    """At most so many, dense at first; the last is always there.
+
+    >>> thinned(list(range(100)), 6)
+    [0, 2, 5, 15, 39, 99]
+    """
+    if len(rows) <= most:
+        return rows
+    at = np.unique(np.geomspace(1, len(rows), most).round().astype(int)) - 1
+    return [rows[k] for k in at]
 
 
 def write(path: Path, table: Table) -> None:
