@@ -137,7 +137,8 @@ def draw_comparison(table: Table) -> Any:
     for solver, column in zip(solvers, axes.T, strict=True):
         for y, ax in zip(("seconds", "passes"), column, strict=True):
             against_lambda(ax, table.where(solver=solver), y)
-            ax.set(title=f"{table.rows[0]['data']}, {solver}", xlabel="lambda reached", ylabel=y)
+            ax.set(title=f"{table.rows[0]['data']}, {solver}", xlabel="lambda reached")
+            ax.set_ylabel("CPU seconds" if y == "seconds" else y)
     one_legend(figure, axes)
     return figure
 
