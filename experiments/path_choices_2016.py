@@ -185,7 +185,7 @@ def close_by_eps(table: Table) -> Verdict:
         if all(map(len, both)):
             ours, theirs = (float(np.median(some.numbers("passes"))) for some in both)
             won.append(ours <= 2.0 * theirs)
-            said.append(f"eps {eps:g}: {ours:.3g} against {theirs:.3g} passes")
+            said.append(f"eps {eps:g}: {ours:.4g} against {theirs:.4g} passes")
     if missing := len(table.values("eps")) - len(won):
         said.append(f"not known for {missing} smaller eps, where runs did not end in time")
     return Verdict(False if not all(won) else None if missing else True, "; ".join(said))
