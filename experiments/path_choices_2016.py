@@ -167,7 +167,8 @@ def draw_eps(table: Table) -> Any:
     figure, axes = panels(1, 2, width=3.6)
     for y, ax in zip(("passes", "seconds"), axes.flat, strict=True):
         lines(ax, Table(sorted(done.rows, key=lambda row: row["eps"])), "eps", y, looks=MARKS)
-        ax.set(xscale="log", yscale="log", xlabel="eps", ylabel=y)
+        label = "CPU seconds" if y == "seconds" else y
+        ax.set(xscale="log", yscale="log", xlabel="eps", ylabel=label)
         ax.set_xticks(all_eps, [f"{eps:g}" for eps in all_eps])
     one_legend(figure, axes)
     return figure
@@ -184,7 +185,7 @@ def close_by_eps(table: Table) -> Verdict:
         if all(map(len, both)):
             ours, theirs = (float(np.median(some.numbers("passes"))) for some in both)
             won.append(ours <= 2.0 * theirs)
-            said.append(f"eps {eps:g}: {ours:.3g} against {theirs:.3g} passes")
+            said.append(f"eps {eps:g}: {ours:.4g} against {theirs:.4g} passes")
     if missing := len(table.values("eps")) - len(won):
         said.append(f"not known for {missing} smaller eps, where runs did not end in time")
     return Verdict(False if not all(won) else None if missing else True, "; ".join(said))
@@ -269,6 +270,7 @@ FIGURES = (
                       heuristic_gaps(0.7, True)),
             Statement("With larger kappa it does not.", heuristic_gaps(0.9, False)),
         ),
+        ended_in_time,
     ),
     Figure(
         "2016-path-eps", "Not in the paper", "Path and grids by eps",

@@ -137,7 +137,8 @@ def draw_comparison(table: Table) -> Any:
     for solver, column in zip(solvers, axes.T, strict=True):
         for y, ax in zip(("seconds", "passes"), column, strict=True):
             against_lambda(ax, table.where(solver=solver), y)
-            ax.set(title=f"{table.rows[0]['data']}, {solver}", xlabel="lambda reached", ylabel=y)
+            ax.set(title=f"{table.rows[0]['data']}, {solver}", xlabel="lambda reached")
+            ax.set_ylabel("CPU seconds" if y == "seconds" else y)
     one_legend(figure, axes)
     return figure
 
@@ -172,7 +173,7 @@ def compare(first: str, other: str, factor: float = 1.0) -> Callable[[Table], Ve
             lam = max(least_reached(run) for kind in both for _, run in kind.groups("seed"))
             ours, theirs = (passes_to(kind, lam) for kind in both)
             won.append(ours <= factor * theirs)
-            said.append(f"{solver}, down to {lam:.2g}: {ours:.3g} against {theirs:.3g} passes")
+            said.append(f"{solver}, down to {lam:.2g}: {ours:.4g} against {theirs:.4g} passes")
         return Verdict(all(won), "; ".join(said))
 
     return judge
@@ -219,7 +220,7 @@ def _end(reached: list[float]) -> str:
 EFFORT = ("points", "passes", "seconds")
 
 
-LIMITED = "under a minute of CPU time for a path or grid where the paper has 24 hours."
+LIMITED = "at most a minute of CPU time for a path or grid where the paper has 24 hours."
 
 
 def comparison(data: str, number: str, differs: str) -> Figure:
