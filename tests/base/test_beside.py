@@ -62,7 +62,6 @@ def test_a_piece_is_compiled_by_the_other_process(tmp_path):
 def test_what_still_waits_is_compiled_here(tmp_path):
     found = run(tmp_path, """
     beside._started = lambda: time.sleep(1000.0)  # (a process that never comes)
-    beside.PATIENCE_SECONDS = 0.1
     """ + PIECE + """
     assert piece.address > 0
     print(loaded(bare), made(bare))
@@ -70,19 +69,22 @@ def test_what_still_waits_is_compiled_here(tmp_path):
     assert found == ["0", "1"]
 
 
-def test_what_a_killed_process_leaves_is_compiled_here(tmp_path):
-    found = run(tmp_path, """
-    started = beside._started
-    def killed():
-        process = started()
+@pytest.mark.parametrize("moment", ["_hear", "_send"])
+def test_what_a_killed_process_leaves_is_compiled_here(tmp_path, moment):
+    """Killed before it listens, or with an order."""
+    body = f"""
+    before = beside.{moment}
+    def killed(process, *message):
         process.kill()
-        return process
-    beside._started = killed
-    """ + PIECE + """
-    while beside._office.waiting:
+        process.wait()
+        before(process, *message)
+    beside.{moment} = killed
+    """
+    found = run(tmp_path, body + PIECE + """
+    while beside._office.n_processes:
         time.sleep(0.01)
     assert piece.address > 0
-    print(loaded(bare), made(bare), bool(beside._office.begun))
+    print(loaded(bare), made(bare), bool(beside._office.begun or beside._office.waiting))
     """)  # fmt: skip
     assert found == ["0", "1", "False"]
 
@@ -100,6 +102,25 @@ def test_nothing_is_handed_out_twice_or_where_there_is_no_process(tmp_path, comp
     first = run(tmp_path, body, compilers)
     assert first == (["False", "0"] if compilers == "0" else ["True", "1"])
     assert run(tmp_path, body, compilers) == ["False", "0"]  # (it is on disk)
+
+
+def test_nobody_waits_for_ever(tmp_path):
+    found = run(tmp_path, """
+    beside.PATIENCE_SECONDS = 0.1
+    send, processes = beside._send, []
+    def stopped(process, message):
+        process.send_signal(signal.SIGSTOP)
+        processes.append(process)
+        send(process, message)
+    beside._send = stopped
+    """ + PIECE + """
+    while beside._office.waiting:
+        time.sleep(0.01)
+    assert piece.address > 0
+    processes[0].kill()
+    print(loaded(bare), made(bare))
+    """)  # fmt: skip
+    assert found == ["0", "1"]
 
 
 def test_a_rehearsal_runs_nothing_and_says_what_will_come(tmp_path):
@@ -136,14 +157,13 @@ def test_a_worker_of_another_process_hands_out_nothing(monkeypatch):
 
 def test_it_ends_when_nobody_asks_any_more(tmp_path):
     """The other process listens to this one alone, and ends with it, however that ends."""
-    found = run(tmp_path, PIECE + """
-    process = []
-    started = beside._started
+    found = run(tmp_path, """
+    process, started = [], beside._started
     def remembered():
         process.append(started())
         return process[0]
     beside._started = remembered
-    peek = Piece(steps._choose_away, signature)
+    """ + PIECE + """
     while not process or beside._office.waiting:
         time.sleep(0.01)
     print(process[0].pid, flush=True)

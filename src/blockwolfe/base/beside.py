@@ -94,31 +94,34 @@ class _Office:
             self.changed.wait_for(lambda: self.waiting, IDLE_SECONDS)
             self.n_idle -= 1
             if not self.waiting:
-                self.n_processes -= 1
                 return None
             key = next(iter(self.waiting))
             self.begun[key] = order = self.waiting.pop(key)
             return key, order
 
-    def end(self, key: int) -> None:
-        with self.changed:
-            self.begun.pop(key).is_done.set()
-
     def serve(self) -> None:
         """Send orders to a process of its own, one after another."""
         process = None
-        while (taken := self.next()) is not None:
-            key, order = taken
-            try:
-                process = process if process is not None else _started()
-                for message in order.signatures.values():
-                    _ask(process, message)
-            except OSError:  # (killed, say: what it had is compiled here)
-                _end(process)
-                process = None
-            finally:
-                self.end(key)
-        _end(process)
+        with suppress(OSError):  # (killed, say: what it had is compiled here)
+            process = _started()
+            _hear(process)  # (until it listens, others may take what waits)
+            while (taken := self.next()) is not None:
+                self.have_done(process, *taken)
+        with self.changed:
+            self.n_processes -= 1
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def have_done(self, process: subprocess.Popen[bytes], key: int, order: _Order) -> None:
+        """Send an order, and wait until it is done."""
+        try:
+            for message in order.signatures.values():
+                _send(process, message)
+                _hear(process)
+        finally:
+            with self.changed:
+                self.begun.pop(key).is_done.set()
 
 
 _office = _Office()
@@ -178,7 +181,7 @@ def _started() -> subprocess.Popen[bytes]:
     here = [os.path.abspath(folder) for folder in sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here), VARIABLE: "0"}
     return subprocess.Popen(
-        [sys.executable, "-c", f"from {__name__} import work; work()"],
+        [sys.executable, "-c", f"import blockwolfe; from {__name__} import work; work()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -187,20 +190,15 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    if process is not None:
-        process.kill()
-        process.communicate()
+def _send(process: subprocess.Popen[bytes], message: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"%d\n" % len(message) + message)
+    process.stdin.flush()
 
 
-def _ask(process: subprocess.Popen[bytes], message: bytes) -> None:
-    """Have something compiled, and wait for it."""
-    to, answers = process.stdin, process.stdout
-    assert to is not None
-    assert answers is not None
-    to.write(b"%d\n" % len(message) + message)
-    to.flush()
-    if not answers.readline():
+def _hear(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdout is not None
+    if not process.stdout.readline():
         raise BrokenPipeError("the process has ended")
 
 
@@ -218,11 +216,11 @@ def work() -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
+        answers.write(b"\n")
+        answers.flush()
         came.acquire()
         with suppress(Exception):  # (whoever asked compiles it, and sees why)
             _compile(*pickle.loads(arrived.pop(0)))
-        answers.write(b"\n")
-        answers.flush()
 
 
 def _compile(name: Name, signature: Any) -> None:

@@ -6,12 +6,14 @@ few numbers are not zero, as the change of a round over rare features, travel as
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib.externals.loky.backend.reduction import dumps, loads
 
+from blockwolfe.base import beside
 from blockwolfe.distributed.shard import Report
 from blockwolfe.errors import InputError
 from blockwolfe.problem.serving import as_sent
@@ -113,6 +115,7 @@ class Desk:
 
     def _begin(self, begun: Any, kept: dict[str, Any] | None) -> None:
         """A shard at its beginning, or where it was last kept."""
+        os.environ.setdefault(beside.VARIABLE, "0")  # (others like it compile the same, beside it)
         self._shard = None  # (before another takes memory)
         self._shard = begun.make(self._shelf)
         if kept is not None:
