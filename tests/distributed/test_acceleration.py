@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import blockwolfe as bw
+from blockwolfe.distributed.shard import Shard
 from blockwolfe.errors import WorkerWarning
 from blockwolfe.methods import auto
 from losing import process_ids
@@ -100,22 +101,32 @@ def test_what_rounds_climb_never_falls(make):
 
 
 @BOTH
-def test_a_shard_climbs_what_all_of_them_climb(make):
-    """A single one reckons to the last digit: its visits are at s times lambda."""
-    problem, n_compared = make("chain-dense"), 0
+def test_a_shard_climbs_what_all_of_them_climb(make, monkeypatch):
+    """A single one reckons to the last digit: its visits are at s times lambda.
+
+    Less than all of its change may be better still.
+    """
+    problem, n_compared, taken, settle = make("chain-dense"), 0, [], Shard.settle
+
+    def noted(shard, coefficient):
+        taken.append(coefficient)
+        settle(shard, coefficient)
+
+    monkeypatch.setattr(Shard, "settle", noted)
     shards = bw.ShardedProblem(
         problem.task, [(problem.X, problem.Y)], "serial", bounds=problem.bounds
     )
     engine = engine_of(shards, bw.Sharded(1, "serial", INNER), lam=LAM)
     for _ in range(12):
         rest, before = engine.point.rest, engine.point.dual()
-        rest = None if rest is None else rest.copy()
+        rest, taken[:] = None if rest is None else rest.copy(), []
         engine.advance(len(problem), always)
         if rest is not None and np.array_equal(rest, engine.point.rest):
-            gain = engine.point.dual() - before
-            assert gain > 0.0
-            assert engine.row_numbers(False)["local_gain"] == pytest.approx(gain, rel=1e-6)
-            n_compared += 1
+            gain, own = engine.point.dual() - before, engine.row_numbers(False)["local_gain"]
+            assert gain >= own * (1.0 - 1e-6) > 0.0
+            if set(taken) <= {0.0, 1.0}:
+                assert own == pytest.approx(gain, rel=1e-6)
+                n_compared += 1
     assert n_compared > 2
 
 

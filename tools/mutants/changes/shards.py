@@ -6,8 +6,9 @@ from tools.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-BOX, RETURNING, JOINT = "base/box_qp.py", "dual/returning.py", "distributed/joint.py"
+BOX, RETURNING = "base/box_qp.py", "dual/returning.py"
 ENGINE, WHOLE = "distributed/engine.py", "methods/whole_blocks/visits.py"
+SHARD, JOINED = "distributed/shard.py", "distributed/whole.py"
 SPARING, ROUNDS = "methods/bcfw/sparing.py", "methods/bcfw/conjugate.py"
 
 MUTANTS = [
@@ -40,11 +41,18 @@ MUTANTS = [
         "tests/dual/test_returning.py",
     ),
     Mutant(
-        JOINT,
-        "slope = ells - np.array([inner(raw, change) for change in changes])",
-        "slope = ells + np.array([inner(raw, change) for change in changes])",
+        SHARD,
+        "slope, square = ell - inner(w, change), inner(change, change)",
+        "slope, square = ell + inner(w, change), inner(change, change)",
         "the joint step goes by a slope that is not the dual's",
         "tests/distributed/test_sharded.py",
+    ),
+    Mutant(
+        SHARD,
+        "point.lam, engine.led_at = strength * lam / sigma, strength",
+        "point.lam, engine.led_at = lam / sigma, strength",
+        "visits of a shard do not climb what all of them climb",
+        "tests/distributed/test_acceleration.py",
     ),
     Mutant(
         ENGINE,
@@ -54,9 +62,9 @@ MUTANTS = [
         "tests/distributed/test_sharded.py",
     ),
     Mutant(
-        ENGINE,
-        "self._ell + float(c @ ells), False",
-        "self._ell + float(ells.sum()), False",
+        JOINED,
+        "self._ell += float(c @ np.array([report.ell for report in reports]))",
+        "self._ell += float(np.sum([report.ell for report in reports]))",
         "the dual of a round that was joined in part is that of the whole",
         "tests/distributed/test_sharded.py",
     ),
