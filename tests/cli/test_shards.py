@@ -104,8 +104,10 @@ def test_each_file_is_read_twice(inside, tmp_path, monkeypatch):
         shard_files, "read_source", lambda path: [read.append(path), plain(path)][1]
     )
     del command[command.index("--lam") : command.index("--lam") + 2]
-    more = ["--engine", "serial", "--n-shards", "3", "--path", "--held-out"]
-    done = inside(*command, "-o", tmp_path / "m.npz", *more, tmp_path / "part-0.txt.gz")
+    more = ["--engine", "serial", "--n-shards", "3", "--path", "--eps", "0.5", "--lam-min", "0.5"]
+    done = inside(
+        *command, "-o", tmp_path / "m.npz", *more, "--held-out", tmp_path / "part-0.txt.gz"
+    )
     assert done.returncode == 0, done.stderr
     assert sorted(read) == sorted(2 * [str(tmp_path / f"part-{k}.txt.gz") for k in range(3)])
 
