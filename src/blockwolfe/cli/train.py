@@ -99,7 +99,11 @@ HeldOut = Annotated[
 ]
 NShards = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Split the examples into so many shards, each on its own core."),
+    typer.Option(
+        metavar="N",
+        help="Split the examples into so many shards, each on its own core. With as many files, "
+        "chain and multiclass read each where its shard lives.",
+    ),
 ]
 ShardEngine = Annotated[
     str | None,
