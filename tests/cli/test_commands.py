@@ -360,35 +360,6 @@ def test_heads_are_written_into_the_treebank(inside, tmp_path):
     assert "line 2 of" in refused.stderr
 
 
-def test_train_in_shards_from_files_of_a_pattern(inside, tmp_path):
-    """The same model as of one file, within the tolerance; and it can be loaded."""
-    for k in range(3):
-        (tmp_path / f"part-{k}.txt").write_text(columns(4, seed=k))
-    model, options = tmp_path / "model.npz", ["--lam", "0.05", "--tol", "0.01", "--json"]
-    sharded = ["--engine", "serial", "--n-shards", "2"]
-    done = inside("train", "chain", tmp_path / "part-*.txt", "-o", model, *options, *sharded)
-    assert done.returncode == 0, done.stderr
-    numbers = json.loads(done.stdout)
-    assert numbers["n_examples"] == 12
-    assert "Sharded(n_shards=2, engine='serial'" in numbers["method"]
-    assert load(model).certificate_.relative_gap <= 0.01
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (["--engine", "serial"], "--engine has no meaning without --n-shards"),
-        (["--engine", "none", "--n-shards", "2"], "engine='none' is not known"),
-        (["--n-shards", "0"], "n_shards=0"),
-        (["--n-shards", "2", "--address", "auto"], "address='auto'"),
-    ],
-)
-def test_shards_that_make_no_sense(inside, corpus, tmp_path, options, named):
-    done = inside("train", "chain", corpus / "train.txt", "-o", tmp_path / "model.npz", *options)
-    assert done.returncode == 2
-    assert named in " ".join(done.stderr.split())
-
-
 def test_a_pattern_that_no_file_matches(inside, tmp_path):
     done = inside("train", "chain", tmp_path / "part-*.txt", "-o", tmp_path / "model.npz")
     assert done.returncode == 2

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.distributed.engine import _shared
 from blockwolfe.errors import WorkerWarning
 from losing import process_ids
 from sharding import problem_of
@@ -151,3 +152,13 @@ def test_choosing_lambda(options):
     svm.fit(digits.X, digits.Y)
     assert svm.lam_ in svm.lams_
     assert svm.result_.is_certified
+
+
+@pytest.mark.parametrize("n_visits", [1, 3, 4, 6, 14])
+def test_short_passes_leave_no_shard_out(n_visits):
+    """Together they visit each shard in proportion to its size (5, 4 and 5 once stood still)."""
+    sizes, n_passes = np.array([5, 4, 5]), 70
+    each = np.array([_shared(n_visits, sizes, n_visits * k) for k in range(n_passes)])
+    assert (each.sum(axis=1) == n_visits).all()
+    assert (each <= sizes).all()
+    np.testing.assert_array_equal(each.sum(axis=0) * 14, n_passes * n_visits * sizes)

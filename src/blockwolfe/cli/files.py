@@ -21,11 +21,13 @@ __all__ = [
     "check_apart",
     "check_output",
     "input_of",
+    "is_dataset",
     "load_model",
     "names_of_features",
     "read_later",
     "read_template",
     "read_training",
+    "reader_for",
     "unpacked_reader",
     "write_lines",
 ]
@@ -61,26 +63,39 @@ def _load_dataset(text: str) -> Examples:
     return Examples(dataset.X, Y)
 
 
-def read_training(
+def is_dataset(path: str) -> bool:
+    """Whether a dataset of the library is named, and no file."""
+    return path.startswith(_DATASET)
+
+
+def reader_for(
     entry: TaskEntry,
     data: list[str],
     name: str | None,
     template: str | None,
     min_count: int,
     column: str | None = None,
-) -> tuple[Format, Examples]:
-    """The reader, which has learned its features, and the examples."""
-    if all(path.startswith(_DATASET) for path in data):
+) -> Format:
+    """The reader of training data, which has learned nothing yet."""
+    made: Format
+    if all(map(is_dataset, data)):
         if column is not None:
             raise OptionError(f"--column {column} is for files; {data[0]} has its own outputs.")
         made = reader_of(entry, entry.prepares) if entry.prepares else Loaded()
-        return made, made.learn_from([_load_dataset(path) for path in data])
+        return made
     kinds = [format_of(path, name, entry.formats) for path in data]
     if len(set(kinds)) > 1:
         raise InputError(f"{data[0]} is {kinds[0]} and another file is not; expected one format.")
     options = {"template": read_template(template), "min_count": min_count, "column": column}
-    reader: Format = reader_of(entry, kinds[0], **options)
-    return reader, reader.learn([read_source(path) for path in data])
+    made = reader_of(entry, kinds[0], **options)
+    return made
+
+
+def read_training(reader: Format, data: list[str]) -> Examples:
+    """The examples; the reader learns its features."""
+    if all(map(is_dataset, data)):
+        return reader.learn_from([_load_dataset(path) for path in data])
+    return reader.learn([read_source(path) for path in data])
 
 
 def read_template(template: str | None) -> str | None:
@@ -92,7 +107,7 @@ def read_template(template: str | None) -> str | None:
 
 def read_later(reader: Format, path: str, *, labelled: bool) -> Examples:
     """Examples for a model that is trained."""
-    if path.startswith(_DATASET):
+    if is_dataset(path):
         return reader.prepare(_load_dataset(path))
     return reader.read(read_source(path), labelled=labelled)
 

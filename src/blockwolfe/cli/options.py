@@ -188,9 +188,16 @@ class Given:
         """The reader, which has learned its features, and the examples."""
         from blockwolfe.cli.files import read_training
 
-        entry = find_task(self.task)
+        reader, paths = self.reader()
+        return reader, read_training(reader, paths)
+
+    def reader(self) -> tuple[Any, list[str]]:
+        """The reader, which has learned nothing yet, and the files or datasets."""
+        from blockwolfe.cli.files import reader_for
+
+        paths = expanded(self.data)
         made = (self.format, self.template, self.min_count, self.column)
-        return read_training(entry, expanded(self.data), *made)
+        return reader_for(find_task(self.task), paths, *made), paths
 
 
 def expanded(data: Sequence[str]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -100,7 +99,11 @@ HeldOut = Annotated[
 ]
 NShards = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Split the examples into so many shards, each on its own core."),
+    typer.Option(
+        metavar="N",
+        help="Split the examples into so many shards, each on its own core. With as many files, "
+        "chain and multiclass read each where its shard lives.",
+    ),
 ]
 ShardEngine = Annotated[
     str | None,
@@ -205,19 +208,22 @@ def train(
     """
     from blockwolfe.base.compiled import silent_compilation
     from blockwolfe.cli.files import check_output, read_later
+    from blockwolfe.cli.material import material_of
 
     task = given.made()
     check_output(output, training.checkpoint, held_out, *o.expanded(given.data))
     _check(strength, training, held_out)
     svm = (_single if strength.cv is None else _chooser)(task, strength, training)
-    reader, examples = given.read()
-    other = read_later(reader, held_out, labelled=True) if held_out is not None else None
     is_quiet = quiet or json
-    with silent_compilation(quiet):
+    asked = (given, task, training, strength.cv, held_out, is_quiet)
+    with silent_compilation(quiet), material_of(*asked) as material:
+        reader = material.reader
+        other = read_later(reader, held_out, labelled=True) if held_out is not None else None
         if strength.path:
-            svm.lam = _best_on_path(svm, strength, examples, other, is_quiet)
-        _fit(svm, examples, other, is_quiet)
-    _save(svm, output, {"input": reader.packed(), "command": _command(), **_learned(svm, examples)})
+            svm.lam = _best_on_path(svm, strength, material, other, is_quiet)
+        _fit(svm, material, other, is_quiet)
+        own = {"input": reader.packed(), "command": _command(), **_learned(svm, material)}
+    _save(svm, output, own)
     if json or not quiet:
         _show(svm, given.task, output, json)
     return _ending(svm, output, training.checkpoint)
@@ -323,15 +329,14 @@ def _chooser(task: Any, strength: Strength, training: Training) -> Any:
     return StructuredSVMCV(task, **own, **training.options())
 
 
-def _best_on_path(svm: Any, strength: Strength, examples: Any, other: Any, is_quiet: bool) -> float:
+def _best_on_path(svm: Any, strength: Strength, material: Any, other: Any, is_quiet: bool) -> float:
     """The lambda of the least loss on other data; by default the path ends at 1/(10 n)."""
     from blockwolfe.cli.explore import best_held_out
     from blockwolfe.path.solve import solve_path
-    from blockwolfe.problem.problem import Problem
     from blockwolfe.report.displays.paths import PathDisplay
     from blockwolfe.results.status import Status
 
-    problem = Problem(svm.task, examples.X, examples.Y)
+    problem = material.problem(svm.task)
     shared = {name: getattr(svm, name) for name in o.Run().options()}
     is_shown = sys.stderr.isatty() and not is_quiet
     lam_min = 0.1 / len(problem) if strength.lam_min is None else strength.lam_min
@@ -346,38 +351,21 @@ def _best_on_path(svm: Any, strength: Strength, examples: Any, other: Any, is_qu
     return best["lam"]
 
 
-def _fit(svm: Any, examples: Any, other: Any, is_quiet: bool) -> None:
+def _fit(svm: Any, material: Any, other: Any, is_quiet: bool) -> None:
     from blockwolfe.cli.progress import TrainingProgress
-    from blockwolfe.errors import InputError, NotCertifiedWarning, OutOfMemoryError
+    from blockwolfe.errors import NotCertifiedWarning
 
     with TrainingProgress(is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so
         progress.follow(svm)
-        held_out = None if other is None else (other.X, other.Y)
-        try:
-            svm.fit(examples.X, examples.Y, held_out=held_out)
-        except (InputError, OutOfMemoryError):
-            _locate(svm.task, examples, other)
-            raise
+        material.fit(svm, other)
 
 
-def _locate(task: Any, examples: Any, other: Any) -> None:
-    """Make an error again where it is clear which data it numbers: not those of a fold."""
-    from blockwolfe.data.formats.base import located
-    from blockwolfe.problem.problem import Problem
-
-    for some in (examples, other):
-        if some is not None:
-            with located(some.places):
-                Problem(deepcopy(task), some.X, some.Y)
-
-
-def _learned(svm: Any, examples: Any) -> dict[str, Any]:
+def _learned(svm: Any, material: Any) -> dict[str, Any]:
     """What only training knows: names of hashed features, scores of other lambdas."""
     from blockwolfe.path.scores import LambdaScores
-    from blockwolfe.report.outputs.weights import hashed_names
 
-    names = hashed_names(svm, _NAMED, (examples.X, examples.Y))
+    names = material.hashed_names(svm, _NAMED)
     named = {} if names is None else {"names": {str(k): name for k, name in names.items()}}
     scores = LambdaScores.of(svm)
     return named if scores is None else named | scores.packed()

@@ -89,14 +89,9 @@ class ShardedProblem:
 
     def _surveyed(self, task: Any, sample: Any) -> tuple[Any, float, list[Held]]:
         """The task, fitted; the sum of all weights; and what each shard holds."""
-        shards = self.shards
-
-        def survey(k: int) -> Survey:
-            return Survey(task, shards[k], k)
-
-        run = runner_of(self.engine, Care(), self.address)
-        runner = run(len(self.shards), survey)
+        runner = runner_of(self.engine, Care(), self.address)(len(self.shards), self._first(task))
         try:
+            self._agree(runner, task)
             fitted = task if sample is None else fitted_clone(task, *sample)
             if sample is None and callable(getattr(task, "fit", None)):
                 seen = mended(runner, lambda: runner.ask("see"))
@@ -118,6 +113,13 @@ class ShardedProblem:
                     "the same of all."
                 )
         return fitted, total, held
+
+    def _first(self, task: Any) -> Callable[[int], Any]:
+        """What shards are in the first pass."""
+        return partial(_survey, task, self.shards)
+
+    def _agree(self, runner: Runner, task: Any) -> None:
+        """What there is to do before the shards are surveyors."""
 
     # -- workers that stay -----------------------------------------------------------------------
 
@@ -225,6 +227,10 @@ class ShardedProblem:
     def state(self, k: int) -> None:
         """Where one shard begins: at its true outputs."""
         return
+
+
+def _survey(task: Any, shards: Sequence[Any], k: int) -> Survey:
+    return Survey(task, shards[k], k)
 
 
 def _checked_shards(shards: Any) -> list[Any]:

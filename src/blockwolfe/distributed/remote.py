@@ -29,7 +29,7 @@ __all__ = ["Care", "GoneError", "Remote", "Worker", "mended"]
 PATIENCE_SECONDS, PATIENCE = 60.0, 10.0
 # To start, to load its examples and to compile, each may take so many seconds at least.
 START_SECONDS = 600.0
-LONG_MESSAGES = ("prepare", "see", "hold")
+LONG_MESSAGES = ("prepare", "see", "name", "hold")
 
 
 @dataclass(frozen=True)

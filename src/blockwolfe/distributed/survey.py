@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from blockwolfe.base.checks import check_weight
-from blockwolfe.base.words import counted
 from blockwolfe.data.labels import flatten
-from blockwolfe.data.vectorizers.tokens import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import counted_names, frequent_names
 from blockwolfe.errors import InputError, OptionError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.bounds import box_of
@@ -35,7 +34,16 @@ from blockwolfe.tasks.reading.inputs import (
 )
 from blockwolfe.tasks.reading.vectors import fitted_clone
 
-__all__ = ["Held", "Seen", "Survey", "Surveyor", "check_can_learn", "fitted_to_all", "loaded"]
+__all__ = [
+    "Held",
+    "Seen",
+    "Survey",
+    "Surveyor",
+    "check_can_learn",
+    "fitted_to_all",
+    "loaded",
+    "obstacle_to_learning",
+]
 
 Data = tuple[Any, Any, np.ndarray]  # X, Y, and weights of examples
 
@@ -127,7 +135,7 @@ class Surveyor:
         if not self._task.emission:
             return Seen(labels, None, 0)
         if is_token_dicts(features):
-            return Seen(labels, _counted_names(features), 0)
+            return Seen(labels, counted_names(features), 0)
         return Seen(labels, None, int(np.shape(features[0])[1]))
 
     def hold(self, task: Any, total: float, bounds: Any) -> Held:
@@ -151,31 +159,38 @@ class Surveyor:
         )
 
 
-def _counted_names(features: Sequence[Any]) -> Counter[str]:
-    """Names of features, with the tokens that have each."""
-    vectorizer = TokenVectorizer().fit(features)
-    rows = vectorizer.transform(features)
-    count = sum(np.bincount(r.indices[r.data != 0], minlength=r.shape[1]) for r in rows)
-    return Counter(dict(zip(vectorizer.feature_names_, np.asarray(count).tolist(), strict=True)))
-
-
 # -- one task for all shards -----------------------------------------------------------------------
+
+
+class Obstacle(NamedTuple):
+    """Why a task cannot learn from summaries of shards, and what to do in Python."""
+
+    what: str
+    remedy: str
+
+
+def obstacle_to_learning(task: Any) -> Obstacle | None:
+    """Of a task that learns what no summary of a shard tells."""
+    if not callable(getattr(task, "fit", None)):
+        return None
+    if type(task) not in (Chain, Multiclass) or task.kernel is not None:
+        return Obstacle(
+            f"task {type(task).__name__} learns from all examples at once",
+            "give sample=(X, Y), some examples with all labels and features, for it to learn from",
+        )
+    if getattr(task.task_loss, "class_weight", None) == "balanced":
+        return Obstacle(
+            "class_weight='balanced' needs the labels of all shards",
+            "give the weights as a dict, or sample=(X, Y)",
+        )
+    return None
 
 
 def check_can_learn(task: Any) -> None:
     """Refuse a task that learns what no summary of a shard tells."""
-    if not callable(getattr(task, "fit", None)):
-        return
-    if type(task) not in (Chain, Multiclass) or task.kernel is not None:
-        raise OptionError(
-            f"task {type(task).__name__} learns from all examples at once; give sample=(X, Y), "
-            "some examples with all labels and features, for it to learn from."
-        )
-    if getattr(task.task_loss, "class_weight", None) == "balanced":
-        raise OptionError(
-            "class_weight='balanced' needs the labels of all shards; give the weights as a dict, "
-            "or sample=(X, Y)."
-        )
+    obstacle = obstacle_to_learning(task)
+    if obstacle is not None:
+        raise OptionError(f"{obstacle.what}; {obstacle.remedy}.")
 
 
 def fitted_to_all(task: Any, seen: Sequence[Seen]) -> Any:
@@ -193,16 +208,8 @@ def fitted_to_all(task: Any, seen: Sequence[Seen]) -> Any:
         return fitted_clone(task, sp.csr_array((len(labels), widths[0])), labels)
     if widths:
         return fitted_clone(task, [sp.csr_array((len(labels), widths[0]))], [labels])
-    count: Counter[str] = Counter()
-    for some in seen:
-        count.update(some.names or {})  # (a sum of counters would forget what never is non-zero)
     least = int(task.min_count)
-    names = [name for name, n in count.items() if least == 1 or n >= least]
-    if not names:
-        raise OptionError(
-            f"min_count={task.min_count}: none of {counted(len(count), 'feature')} occurs that "
-            f"often; the most frequent one occurs {max(count.values(), default=0)} times."
-        )
+    names = frequent_names([some.names for some in seen if some.names is not None], least)
     n_others = max(len(labels) - least, 0)
     tokens = [names] * least + [names[:1]] * n_others
     return fitted_clone(task, [tokens], [np.resize(labels, len(tokens))])

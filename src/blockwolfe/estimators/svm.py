@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from blockwolfe.base.checks import check_positive, check_weight
+from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.how_sure import HowSureEstimator
 from blockwolfe.estimators.outputs import Outputs
@@ -175,6 +176,27 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         stopping = Stopping.of(self)
         train, held_out = stopping.split(self._task(), (X, y, sample_weight), held_out)
         problem = Problem(self._task(), *train, self.bounds)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        return self._trained(problem, stopping, held_out, start, X=X, y=y, metadata=metadata)
+
+    def _fit_problem(self, problem: ShardedProblem, held_out: Any = None) -> StructuredSVM:
+        """`fit` of what has this task and its data already, none of which can be held out."""
+        self._check_strength()
+        stopping = Stopping.of(self)
+        if stopping.is_on and held_out is None:
+            raise OptionError(
+                "early_stopping: no examples can be held out of shards; give held_out=(X, y)."
+            )
+        return self._trained(problem, stopping, held_out, None, X=None, y=None)
+
+    def _trained(
+        self,
+        problem: Problem | ShardedProblem,
+        stopping: Stopping,
+        held_out: Any,
+        start: Any,
+        **data: Any,
+    ) -> StructuredSVM:
         lam = self._strength(problem)
         callbacks = checked_callbacks(self.callbacks)
 
@@ -187,8 +209,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
             task, own = condensed(problem.task, w)
             return {"w_": own, "task_": task, **_learned(task)}
 
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        result = run_with_callbacks(self, run, fitted, X=X, y=y, metadata=metadata)
+        result = run_with_callbacks(self, run, fitted, **data)
         self.lam_, self.result_ = lam, result
         self.task_, self.w_ = condensed(problem.task, result.w)
         self.certificate_, self.trace_ = result.certificate, result.trace
@@ -201,7 +222,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         if self.verbose:
             print_summary(result, problem)
         if not result.status.is_wanted:
-            warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=2)
+            warnings.warn(f"{result.message} {result.remedy}", NotCertifiedWarning, stacklevel=3)
         return self
 
     @property
@@ -327,7 +348,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         if self.C is not None:
             check_positive("C", self.C)
 
-    def _strength(self, problem: Problem) -> float:
+    def _strength(self, problem: Problem | ShardedProblem) -> float:
         """lam, converted from C = 1 / (lam n)."""
         if self.lam is not None:
             return float(self.lam)

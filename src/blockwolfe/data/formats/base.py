@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,16 @@ import scipy.sparse as sp
 from blockwolfe.data.text import out_of_memory, shortened, text_lines, unpack
 from blockwolfe.errors import InputError, OptionError, OutOfMemoryError
 
-__all__ = ["Examples", "Format", "Places", "Source", "located", "plain_output", "read_source"]
+__all__ = [
+    "Examples",
+    "Format",
+    "Places",
+    "Source",
+    "Summary",
+    "located",
+    "plain_output",
+    "read_source",
+]
 
 
 _LONGEST_LABEL = 1000
@@ -143,6 +152,17 @@ class Examples:
     places: Places | None = None
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What some of the training files teach: `told` travels, `names` are asked for where they are.
+
+    `told` of several is what `Format.agree` learns from.
+    """
+
+    told: Any
+    names: Callable[[Any], Any] = lambda wanted: None
+
+
 class Format:
     """Base class. An object is made for one task and keeps what training has taught it.
 
@@ -156,6 +176,7 @@ class Format:
     output_name: ClassVar[str] = "labels"  # in JSON
     takes_column: ClassVar[bool] = False
     learns: ClassVar[bool] = False  # whether features are made by what training has taught
+    has_summaries: ClassVar[bool] = False  # whether `summary` and `agree` are there
 
     def __init__(
         self,
@@ -177,6 +198,21 @@ class Format:
 
     def learn(self, sources: list[Source]) -> Examples:
         """Examples for training, from one or more files."""
+        return self.read_all(sources)
+
+    def summary(self, sources: list[Source]) -> Summary:
+        """What some of the training files teach; this object is of no further use."""
+        raise NotImplementedError
+
+    def agree(self, told: Sequence[Any], names_of: Callable[[list[Any]], Any]) -> None:
+        """Learn from summaries of all training files, in order, what `learn` would from the files.
+
+        `names_of(wanted)` is what `Summary.names` of each gives for its entry of `wanted`.
+        """
+        raise NotImplementedError
+
+    def read_all(self, sources: list[Source]) -> Examples:
+        """Some of the training files, once all of them have been learned from."""
         return joined([self.read(source, labelled=True) for source in sources])
 
     def learn_from(self, loaded: list[Examples]) -> Examples:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockwolfe.base.schema import Reader
-from blockwolfe.data.formats.base import Examples, Places, Source, check_any
+from blockwolfe.data.formats.base import Examples, Places, Source, Summary, check_any
 from blockwolfe.data.formats.conll import numbered_columns
 from blockwolfe.data.formats.templated import TemplateFormat
 from blockwolfe.data.vectorizers.templates import (
@@ -39,23 +39,36 @@ class Columns(TemplateFormat):
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files and number their features."""
-        found = [self._rows(source) for source in sources]
-        files, places = [rows for rows, _ in found], sum((at for _, at in found), Places())
-        widths = [len(file[0][0]) for file in files]
-        if len(set(widths)) > 1:
-            raise InputError(
-                f"{sources[0].name} has {widths[0]} columns and another file has "
-                f"{next(w for w in widths if w != widths[0])}; expected as many."
-            )
-        self.n_columns = widths[0] - 1
+        rows, places = self._training_rows(sources)
+        self.learn_features(rows)
+        return self._examples(rows, places, is_labelled=True)
+
+    def summary(self, sources: list[Source]) -> Summary:
+        """Columns and features of some of the training files."""
+        rows, _ = self._training_rows(sources)
+        return self.summary_of(rows, (sources[0].name, len(rows[0][0])))
+
+    def agree_on(self, facts: list[tuple[str, int]]) -> None:
+        """Take the number of columns, from that of files with names; and a template."""
+        name, width = facts[0]
+        for _, other in facts:
+            if other != width:
+                raise InputError(
+                    f"{name} has {width} columns and another file has {other}; expected as many."
+                )
+        self.n_columns = width - 1
         if self.n_columns < 1:
-            raise InputError(f"{sources[0].name} has one column; expected a word and its label.")
+            raise InputError(f"{name} has one column; expected a word and its label.")
         if self.template is None:
             self.template = CHUNK_TEMPLATE if self.n_columns > 1 else WORD_TEMPLATE
         self._check_template(self.template)
-        rows = [sentence for file in files for sentence in file]
-        self.learn_features(rows)
-        return self._examples(rows, places, is_labelled=True)
+
+    def _training_rows(self, sources: list[Source]) -> tuple[list[list[Row]], Places]:
+        found = [self._rows(source) for source in sources]
+        widths = [len(rows[0][0]) for rows, _ in found]
+        self.agree_on([(source.name, n) for source, n in zip(sources, widths, strict=True)])
+        rows = [sentence for file, _ in found for sentence in file]
+        return rows, sum((at for _, at in found), Places())
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; without a label column too, unless `labelled`."""

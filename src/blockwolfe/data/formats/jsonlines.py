@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -16,6 +17,7 @@ from blockwolfe.data.formats.base import (
     Format,
     Places,
     Source,
+    Summary,
     check_any,
     check_length,
     located,
@@ -24,7 +26,7 @@ from blockwolfe.data.formats.base import (
 from blockwolfe.data.formats.json_text import parse_json
 from blockwolfe.data.graphs import Graph
 from blockwolfe.data.text import shortened
-from blockwolfe.data.vectorizers.tokens import TokenVectorizer
+from blockwolfe.data.vectorizers.tokens import TokenVectorizer, counted_names, frequent_names
 from blockwolfe.errors import InputError
 
 __all__ = ["GraphLines", "JSONLines", "LabelSetLines"]
@@ -48,6 +50,7 @@ class JSONLines(Format):
 
     name = "jsonl"
     kept = ("names",)
+    has_summaries = True
     names: Any = None  # vocabulary of dict features; tasks on sequences have their own
 
     def unpack(self, packed: dict[str, Any]) -> None:
@@ -60,13 +63,33 @@ class JSONLines(Format):
         files = [self._objects(source, labelled=True) for source in sources]
         places = sum((places for places, _ in files), Places())
         objects = [item for _, some in files for item in some]
+        self.agree([self._counted(places, objects)])
+        return self._examples(places, objects)
+
+    def summary(self, sources: list[Source]) -> Summary:
+        """How often each name of a feature occurs in some of the training files."""
+        files = [self._objects(source, labelled=True) for source in sources]
+        places = sum((places for places, _ in files), Places())
+        return Summary(self._counted(places, [item for _, some in files for item in some]))
+
+    def agree(
+        self,
+        told: Sequence[Counter[str] | None],
+        names_of: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
+        """Number the features of single rows that are dicts."""
+        counted = [some for some in told if some is not None]
+        if counted:
+            self.names = np.array(frequent_names(counted, self.min_count))
+
+    def _counted(self, places: Places, objects: list[dict[str, Any]]) -> Counter[str] | None:
+        """Names of features with their numbers; None where features have no names."""
         rows = self._rows(objects)
         first = next((row for some in rows if isinstance(some, list) for row in some if row), None)
-        if isinstance(first, (dict, list)) and not _is_numbers(first):
-            with located(places):
-                made = TokenVectorizer(self.min_count).fit(rows)
-            self.names = np.array(made.feature_names_)
-        return self._examples(places, objects)
+        if not isinstance(first, (dict, list)) or _is_numbers(first):
+            return None
+        with located(places):
+            return counted_names(rows)
 
     def _rows(self, objects: list[dict[str, Any]]) -> list[Any]:
         """Rows of features that may have names, for each object."""

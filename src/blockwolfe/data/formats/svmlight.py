@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +17,7 @@ from blockwolfe.data.formats.base import (
     Examples,
     Format,
     Source,
+    Summary,
     check_any,
     check_length,
     joined,
@@ -60,15 +61,27 @@ class SVMLight(Format):
     name = "svmlight"
     kept = ("n_features", "has_integers")
     n_features: int
+    has_summaries = True
     has_integers: bool | None = None  # as labels; None where training has not told
     has_sets: ClassVar[bool] = False  # whether a row may have several labels, or none
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files; the largest index is the number of features."""
         files = [_parsed(source, self.has_sets) for source in sources]
-        self.n_features = max(max(file.indices, default=0) for file in files) + 1
-        self.has_integers = all(_is_integer(k) for f in files for row in f.labels for k in row)
+        self.agree([_told(file) for file in files])
         return joined([self._examples(f, s) for f, s in zip(files, sources, strict=True)])
+
+    def summary(self, sources: list[Source]) -> Summary:
+        """The number of features of some of the training files, and what labels are."""
+        told = [_told(_parsed(source, self.has_sets)) for source in sources]
+        return Summary((max(n for n, _ in told), all(are_integers for _, are_integers in told)))
+
+    def agree(
+        self, told: Sequence[tuple[int, bool]], names_of: Callable[[list[Any]], Any] | None = None
+    ) -> None:
+        """Take the largest number of features; labels are integers where all are."""
+        self.n_features = max(n for n, _ in told)
+        self.has_integers = all(are_integers for _, are_integers in told)
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; there is always a label (0 where it is not known, by custom)."""
@@ -134,6 +147,12 @@ class LabelSetRows(SVMLight):
         known = sorted({label for row in found for label in row})
         meaning = dict(zip(known, self._meant(known), strict=True))
         return [{meaning[label] for label in row} for row in found]
+
+
+def _told(rows: _Rows) -> tuple[int, bool]:
+    """The number of features, and whether all labels are integers."""
+    are_integers = all(_is_integer(label) for labels in rows.labels for label in labels)
+    return max(rows.indices, default=0) + 1, are_integers
 
 
 def _is_integer(label: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.data.formats.base import Examples, Places, Source, check_any
+from blockwolfe.data.formats.base import Examples, Places, Source, Summary, check_any
 from blockwolfe.data.formats.conllu import COLUMNS, FORM, iterate_rows
 from blockwolfe.data.formats.templated import TemplateFormat
 from blockwolfe.data.formats.treebank import file_lines, file_with, first_lines
@@ -54,16 +54,37 @@ class TaggedWords(TemplateFormat):
 
     def learn(self, sources: list[Source]) -> Examples:
         """Read all files and number their features."""
-        if self.template is None:
-            self.template = TAG_TEMPLATE
-        self._check_template()
-        read = [self._rows(source, labelled=True) for source in sources]
-        rows = [sentence for file in read for sentence in file]
-        self._check_labels(rows, sources)
+        rows, fact = self._training_rows(sources)
+        self.agree_on([fact])
         self.learn_features(rows)
         places = sum((_places(source) for source in sources), Places())
         raw = file_lines(sources[0].lines()) if len(sources) == 1 else None
         return self.examples_of(rows, self._labels(rows), raw, places)
+
+    def summary(self, sources: list[Source]) -> Summary:
+        """Features of some of the training files, and whether there is any label."""
+        return self.summary_of(*self._training_rows(sources))
+
+    def agree_on(self, facts: list[tuple[str, bool]]) -> None:
+        """Refuse files, with these names, none of which has any label."""
+        if not any(has_labels for _, has_labels in facts):
+            raise InputError(
+                f"{', '.join(names for names, _ in facts)}: the column {self.column} is {_NONE} "
+                "for every word; expected labels. Name another with --column."
+            )
+        self._take_template()
+
+    def _training_rows(self, sources: list[Source]) -> tuple[list[list[Row]], tuple[str, bool]]:
+        self._take_template()
+        read = [self._rows(source, labelled=True) for source in sources]
+        rows = [sentence for file in read for sentence in file]
+        has_labels = any(label != _NONE for some in self._labels(rows) for label in some)
+        return rows, (", ".join(source.name for source in sources), has_labels)
+
+    def _take_template(self) -> None:
+        if self.template is None:
+            self.template = TAG_TEMPLATE
+        self._check_template()
 
     def read(self, source: Source, *, labelled: bool) -> Examples:
         """Read a file; what is in the column is looked at if `labelled`."""
@@ -85,14 +106,6 @@ class TaggedWords(TemplateFormat):
 
     def _labels(self, rows: list[list[Row]]) -> list[list[str]]:
         return [[row[self._label] for row in sentence] for sentence in rows]
-
-    def _check_labels(self, rows: list[list[Row]], sources: list[Source]) -> None:
-        if all(label == _NONE for some in self._labels(rows) for label in some):
-            names = ", ".join(source.name for source in sources)
-            raise InputError(
-                f"{names}: the column {self.column} is {_NONE} for every word; expected labels. "
-                "Name another with --column."
-            )
 
     def _check_template(self) -> None:
         """Refuse templates that see what is to be predicted."""

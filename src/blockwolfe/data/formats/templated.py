@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from blockwolfe.base.schema import Reader, check_rows
-from blockwolfe.data.formats.base import Examples, Format, Places, check_length, located
+from blockwolfe.data.formats.base import (
+    Examples,
+    Format,
+    Places,
+    Summary,
+    check_length,
+    located,
+)
 from blockwolfe.data.vectorizers.templates import Row, TemplateFeatures
 from blockwolfe.errors import OptionError
 
@@ -21,7 +29,7 @@ class TemplateFormat(Format):
     """
 
     kept: ClassVar[tuple[str, ...]] = ("template", "keys", "sizes", "names")
-    learns = True
+    learns = has_summaries = True
     maker: ClassVar[type[TemplateFeatures]] = TemplateFeatures
     features: TemplateFeatures
 
@@ -33,6 +41,24 @@ class TemplateFormat(Format):
     def learn_features(self, rows: list[list[Row]]) -> None:
         """Number the features of the training sentences."""
         self.features = self._maker().fit(rows)
+        self._check_any_feature()
+
+    def summary_of(self, rows: list[list[Row]], facts: Any) -> Summary:
+        """Of training sentences, with what else a subclass wants to know."""
+        found = self._maker().survey(rows)
+        return Summary((facts, found.counted), found.names)
+
+    def agree(self, told: Sequence[Any], names_of: Callable[[list[Any]], Any]) -> None:
+        """Number the features of all sentences, after `agree_on` what else was told."""
+        self.agree_on([facts for facts, _ in told])
+        self.features = self._maker().fit_to_all([counted for _, counted in told], names_of)
+        self._check_any_feature()
+
+    def agree_on(self, facts: list[Any]) -> None:
+        """Take what the subclass has told of each place."""
+        raise NotImplementedError
+
+    def _check_any_feature(self) -> None:
         if not self.features.n_features_:
             raise OptionError(f"min_count={self.min_count}: no feature occurs that often.")
 

@@ -143,20 +143,37 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Sequence[Sequence[Row]], y: Any = None) -> TemplateFeatures:
         """Number the features of the training sentences."""
+        found = self.survey(X)
+        return self.fit_to_all([found.counted], lambda wanted: [found.names(wanted[0])])
+
+    def survey(self, X: Sequence[Sequence[Row]]) -> Sightings:
+        """What there is to see in some of the training sentences."""
         check_integer("min_count", self.min_count, 1)
-        templates = self.parsed()
-        seen = _Seen(templates, X, self._row)
-        kept, sizes, names = [], [], []
-        for template in templates:
-            keys, first, count = np.unique(
-                seen.keys(template), return_index=True, return_counts=True
-            )
-            is_kept = count >= self.min_count
-            order = np.argsort(first[is_kept])
-            kept.append(keys[is_kept][order])
-            sizes.append(len(order))
-            names += seen.names(template, first[is_kept][order])
-        return self.relearn(np.concatenate(kept), np.array(sizes), names)
+        return Sightings(self.parsed(), X, self._row)
+
+    def fit_to_all(
+        self,
+        counted: Sequence[list[Counted]],
+        names_of: Callable[[list[list[np.ndarray]]], Sequence[list[list[str]]]],
+    ) -> TemplateFeatures:
+        """Number the features of sentences in several places, as if they were end to end.
+
+        `counted` is of the `Sightings` of each place. `names_of` gives their names of the features
+        that are asked for: in each place only of those that no earlier one has.
+        """
+        wanted: list[list[np.ndarray]] = [[] for _ in counted]
+        kept = []
+        for places in zip(*counted, strict=True):
+            keys = np.concatenate([some.keys for some in places])
+            _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+            count = np.bincount(number, np.concatenate([some.n_times for some in places]))
+            first = np.sort(first[count >= self.min_count])
+            kept.append(keys[first])
+            for k, (a, b) in enumerate(pairwise(offsets([len(some.keys) for some in places]))):
+                wanted[k].append(first[(a <= first) & (first < b)] - a)
+        found = zip(*names_of(wanted), strict=True)
+        names = [name for places in found for some in places for name in some]
+        return self.relearn(np.concatenate(kept), np.array([len(keys) for keys in kept]), names)
 
     def parsed(self) -> list[tuple[Item, ...]]:
         """The templates, each a tuple of items."""
@@ -199,6 +216,41 @@ class TemplateFeatures(TransformerMixin, BaseEstimator):
             parts = (ones[i:j], indices[i:j], start[a : b + 1] - i)
             made.append(sp.csr_array(parts, shape=(b - a, self.n_features_)))
         return made
+
+
+class Counted(NamedTuple):
+    """The features that one template makes, by first appearance, and how often each occurs."""
+
+    keys: np.ndarray
+    n_times: np.ndarray
+
+
+class Sightings:
+    """What templates see in some sentences: for each of them its features.
+
+    >>> found = TemplateFeatures("w[0]").survey([[("The", "DT"), ("cat", "NN")], [("the", "DT")]])
+    >>> found.counted[0].n_times, found.names([np.array([1])])
+    (array([2, 1]), [['w[0]=cat']])
+    """
+
+    def __init__(
+        self, templates: list[tuple[Item, ...]], X: Sequence[Sequence[Row]], row: str
+    ) -> None:
+        self._templates, self._seen = templates, _Seen(templates, X, row)
+        self._first: list[np.ndarray] = []  # tokens
+        self.counted: list[Counted] = []
+        for template in templates:
+            keys, first, count = np.unique(
+                self._seen.keys(template), return_index=True, return_counts=True
+            )
+            order = np.argsort(first)
+            self._first.append(first[order])
+            self.counted.append(Counted(keys[order], count[order]))
+
+    def names(self, wanted: Sequence[np.ndarray]) -> list[list[str]]:
+        """Of the features with these numbers, for each template."""
+        of_templates = zip(self._templates, self._first, wanted, strict=True)
+        return [self._seen.names(template, first[n]) for template, first, n in of_templates]
 
 
 class _Seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,7 +18,7 @@ from blockwolfe.base.checks import check_integer
 from blockwolfe.base.ragged import offsets
 from blockwolfe.errors import InputError, OptionError
 
-__all__ = ["TokenVectorizer"]
+__all__ = ["TokenVectorizer", "counted_names", "frequent_names"]
 
 
 class TokenVectorizer(TransformerMixin, BaseEstimator):
@@ -45,18 +46,7 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
     def fit(self, X: Sequence[Any], y: Any = None) -> TokenVectorizer:
         """Learn the vocabulary."""
         check_integer("min_count", self.min_count, 1)
-        self._vectorizer = DictVectorizer(separator=":")
-        rows = self._vectorizer.fit_transform(_tokens(X))
-        if self.min_count > 1:
-            count = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
-            if not (count >= self.min_count).any():
-                raise OptionError(
-                    f"min_count={self.min_count}: no feature occurs that often; the most frequent "
-                    f"one occurs {count.max(initial=0)} times."
-                )
-            self._vectorizer.restrict(count >= self.min_count)
-        self.feature_names_ = list(self._vectorizer.feature_names_)
-        return self
+        return self._take(frequent_names([counted_names(X)], self.min_count))
 
     def transform(self, X: Sequence[Any]) -> list[sp.csr_array]:
         """One CSR matrix per sequence."""
@@ -70,12 +60,45 @@ class TokenVectorizer(TransformerMixin, BaseEstimator):
         >>> TokenVectorizer.from_names(["a", "b"]).transform([[["b"]]])[0].toarray()
         array([[0., 1.]])
         """
-        made = cls(min_count)
-        made.feature_names_ = list(names)
-        made._vectorizer = DictVectorizer(separator=":")
-        made._vectorizer.feature_names_ = made.feature_names_
-        made._vectorizer.vocabulary_ = {name: j for j, name in enumerate(made.feature_names_)}
-        return made
+        return cls(min_count)._take(names)
+
+    def _take(self, names: Iterable[str]) -> TokenVectorizer:
+        self.feature_names_ = list(names)
+        self._vectorizer = DictVectorizer(separator=":")
+        self._vectorizer.feature_names_ = self.feature_names_
+        self._vectorizer.vocabulary_ = {name: j for j, name in enumerate(self.feature_names_)}
+        return self
+
+
+def counted_names(X: Sequence[Any]) -> Counter[str]:
+    """Names of features, with the number of tokens where each is not zero.
+
+    >>> sorted(counted_names([[{"word": "the", "n": 0}, ["word:the"]]]).items())
+    [('n', 0), ('word:the', 2)]
+    """
+    made = DictVectorizer(separator=":")
+    rows = made.fit_transform(_tokens(X))
+    count = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
+    return Counter(dict(zip(made.feature_names_, count.tolist(), strict=True)))
+
+
+def frequent_names(counted: Iterable[Counter[str]], min_count: int) -> list[str]:
+    """Names that occur `min_count` times in all places together, in alphabetical order.
+
+    >>> frequent_names([Counter(a=1, b=1), Counter(a=1)], 2)
+    ['a']
+    """
+    count: Counter[str] = Counter()
+    for some in counted:
+        count.update(some)  # (a sum of counters would forget what never is non-zero)
+    # (with 1, a feature that is zero everywhere is a column all the same)
+    names = sorted(name for name, n in count.items() if min_count == 1 or n >= min_count)
+    if not names and min_count > 1:
+        raise OptionError(
+            f"min_count={min_count}: no feature occurs that often; the most frequent "
+            f"one occurs {max(count.values(), default=0)} times."
+        )
+    return names
 
 
 def _tokens(X: Sequence[Any]) -> Iterator[dict[str, Any]]:
