@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from blockwolfe.base import beside
+from blockwolfe.base import beside, compiled
 
 BEGIN = """
 import os, signal, time
@@ -180,3 +180,15 @@ def test_it_ends_when_nobody_asks_any_more(tmp_path):
             return  # (it has ended, and nobody has asked yet)
         time.sleep(0.05)
     pytest.fail("it goes on")
+
+
+def test_a_part_of_what_is_announced_is_not_announced(monkeypatch, capsys):
+    monkeypatch.setattr(compiled, "SLOW_COMPILATION_SECONDS", 0.0)
+    with compiled.announced_compilation("it"), compiled.announced_compilation("a part"):
+        time.sleep(0.05)
+    with compiled.announced_compilation("the next"):
+        time.sleep(0.05)
+    told = capsys.readouterr().err
+    assert "compiling it" in told
+    assert "compiling the next" in told
+    assert "a part" not in told

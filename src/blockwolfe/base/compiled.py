@@ -215,7 +215,7 @@ class Piece:
 
     @cached_property
     def _made(self) -> Any:
-        with announced_compilation(self._own.__name__.strip("_")):
+        with announced_compilation(_in_words(self._own)):
             self._own.compile(self._signature)
         return self._own.get_compile_result(self._signature)
 
@@ -303,7 +303,10 @@ def silent_compilation(is_silent: bool = True) -> Iterator[None]:
 
 @contextmanager
 def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
-    """Tell the user, on stderr, when compiling `what` takes long enough to be noticed."""
+    """Tell the user, on stderr, when compiling `what` takes long enough to be noticed.
+
+    One inside another is part of it, and says nothing.
+    """
     kept = (
         "once; kept in the cache for later runs" if is_kept else "in every run, unless cache=True"
     )
@@ -315,7 +318,10 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
 
     timer = threading.Timer(SLOW_COMPILATION_SECONDS, tell)
     timer.daemon = True
-    timer.start()
+    is_part = getattr(_spent, "is_told", False)
+    if not is_part:
+        timer.start()
+    _spent.is_told = True
     began, before = time.perf_counter(), seconds_compiling()
     try:
         with warnings.catch_warnings():
@@ -325,7 +331,13 @@ def announced_compilation(what: str, is_kept: bool = True) -> Iterator[None]:
                 yield
     finally:
         timer.cancel()
+        _spent.is_told = is_part
         _spent.seconds = before + time.perf_counter() - began  # (one inside this one is part of it)
+
+
+def _in_words(function: Any) -> str:
+    name: str = function.__name__
+    return name.strip("_").replace("_", " ")
 
 
 _entry_points: dict[tuple[Any, Any], Callable[..., Any]] = {}
@@ -346,7 +358,7 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
         if getattr(_spent, "rehearses", False):
             ahead(function, kind, *args)
             return 0
-        with announced_compilation(function.__name__.strip("_").replace("_", " ")):
+        with announced_compilation(_in_words(function)):
             entry = function.compile(_types(args))
         _settle(args)
         _entry_points[function, kind] = entry
