@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 
-from blockwolfe.base import compiled, nested, packed, piece_type, quick_compiler, rolled
+from blockwolfe.base import beside, compiled, nested, packed, piece_type, quick_compiler, rolled
 from blockwolfe.base.compiled import Piece, call, jit
 from blockwolfe.base.packed import Packed, PackedType, Packing, unpack
 
@@ -209,7 +209,7 @@ def test_kept_on_disk_across_processes(tmp_path):
     (folder / "base").mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "base" / "__init__.py").touch()
-    for module in (compiled, nested, packed, piece_type, quick_compiler, rolled):
+    for module in (beside, compiled, nested, packed, piece_type, quick_compiler, rolled):
         source = Path(module.__file__)
         text = source.read_text().replace("blockwolfe.base", "small.base")
         (folder / "base" / source.name).write_text(text)
