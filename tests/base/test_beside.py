@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+import blockwolfe as bw
 from blockwolfe.base import beside, compiled
 
 BEGIN = """
 import os, signal, time
 from numba import typeof, types
+import blockwolfe as bw
 from blockwolfe.base import beside, compiled
 from blockwolfe.base.compiled import Piece, ahead, call, jit, rehearsal
 from blockwolfe.base.packed import _pack_record
@@ -192,3 +194,24 @@ def test_a_part_of_what_is_announced_is_not_announced(monkeypatch, capsys):
     assert "compiling it" in told
     assert "compiling the next" in told
     assert "a part" not in told
+
+
+def test_types_of_others_are_not_sent(tmp_path):
+    """Another process would import the module that they are in."""
+    found = run(tmp_path, """
+    from typing import NamedTuple
+    class Own(NamedTuple):
+        x: float
+    try:
+        beside._pickled(typeof(Own(1.0)))
+    except beside.pickle.PicklingError:
+        print("refused")
+    print(len(beside._pickled(typeof(steps.Choices(*[0.0] * 8)))) > 0)
+    """)  # fmt: skip
+    assert found == ["refused", "True"]
+
+
+def test_a_number_of_processes_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv(beside.VARIABLE, "off")
+    with pytest.raises(bw.OptionError, match="must be a number of processes, 0 for none"):
+        beside.n_processes()

@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import tracemalloc
 from pathlib import Path
 from typing import NamedTuple
@@ -226,3 +228,22 @@ def test_kept_on_disk_across_processes(tmp_path):
         for _ in range(2)
     ]
     assert found == [["17", "0", "0"], ["17", "1", "1"]]
+
+
+def test_threads_that_ask_at_once_get_one_memory(monkeypatch):
+    written, write = [], packed._written
+
+    def slowly(value, kind):
+        time.sleep(0.05)
+        written.append(write(value, kind))
+        return written[-1]
+
+    monkeypatch.setattr(packed, "_written", slowly)
+    record, found = Packed((np.ones(3),), "of its own kind"), []
+    threads = [threading.Thread(target=lambda: found.append(record.address)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(written) == 1
+    assert found == 4 * [written[0].ctypes.data]

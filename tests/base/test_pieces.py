@@ -1,11 +1,14 @@
 """Compiled functions as values: called by their address, with their errors, by position."""
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
 from numba import types
 
-from blockwolfe.base.compiled import Piece, jit
+from blockwolfe.base.compiled import Piece, call, jit
 
 SIGNATURE = types.float64(types.float64[::1], types.int64)
 
@@ -85,3 +88,60 @@ def test_python_calls_the_function_that_the_piece_was_made_of():
     piece = Piece(twice, SIGNATURE)
     assert piece(X, 3) == 16.0
     assert piece(X.astype(np.float32), 0) == 2.0  # (other types than those of the signature)
+
+
+RAISING = """
+from numba import types
+from blockwolfe.base.compiled import Piece, call, jit
+from blockwolfe.base.packed import Packed, unpack
+
+@jit
+def twice(x):
+    return 2.0 * x
+
+class Raising(Piece):
+    @property
+    def address(self):
+        raise KeyboardInterrupt
+
+@jit
+def called(piece, x):
+    return piece(x)
+
+@jit
+def unpacked(packed, x):
+    piece, other = unpack(packed)
+    return piece(x) + other
+
+signature = types.float64(types.float64)
+plain, raising = Piece(twice, signature), Raising(twice, signature)
+assert called(plain, 2.0) == 4.0
+assert unpacked(Packed((plain, 1.0), "pair"), 2.0) == 5.0
+for function, argument in ((called, raising), (unpacked, Packed((raising, 1.0), "pair of others"))):
+    try:
+        function(argument, 2.0)
+    except KeyboardInterrupt:
+        print("heard")
+"""
+
+
+def test_what_is_raised_while_arguments_are_taken_apart_is_heard():
+    """And is no crash of the whole process."""
+    done = subprocess.run(
+        [sys.executable, "-c", RAISING], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["heard", "heard"]), done.stderr
+
+
+def test_data_may_hold_functions_of_numba():
+    """They have a type and no address."""
+
+    @numba.njit
+    def twice(x):
+        return 2.0 * x
+
+    @jit
+    def applied(data, x):
+        return data[0](x) + data[1]
+
+    assert call(applied, "a dispatcher in a tuple", (twice, 1.0), 3.0) == 7.0

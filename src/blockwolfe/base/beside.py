@@ -12,6 +12,7 @@ out; nor with BLOCKWOLFE_COMPILERS=0, which otherwise says how many processes th
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import subprocess
@@ -23,6 +24,8 @@ from typing import Any
 
 import joblib
 from numba.core.sigutils import normalize_signature
+
+from blockwolfe.errors import OptionError
 
 __all__ = ["begin", "finish", "work"]
 
@@ -60,12 +63,13 @@ class _Office:
         self.begun: dict[int, _Order] = {}
         self.n_processes = 0
         self.n_idle = 0
+        self.is_in_vain = False  # no process could be started
 
     def put(self, dispatcher: Any, name: Name, signature: Any, is_long: bool, most: int) -> bool:
         """Add to the orders, long ones in front, unless the function is at work already."""
-        message, key = pickle.dumps((name, signature)), id(dispatcher)
+        message, key = _pickled((name, signature)), id(dispatcher)
         with self.changed:
-            if key in self.begun:
+            if key in self.begun or self.is_in_vain:
                 return False
             order = self.waiting.setdefault(key, _Order(dispatcher, name))
             order.signatures[signature] = message
@@ -85,7 +89,8 @@ class _Office:
 
     def has(self, key: int) -> bool:
         """Whether a function is still to be compiled."""
-        return key in self.waiting or key in self.begun
+        with self.changed:
+            return key in self.waiting or key in self.begun
 
     def next(self) -> tuple[int, _Order] | None:
         """The first that waits, now at work; None where none came for a while."""
@@ -101,14 +106,16 @@ class _Office:
 
     def serve(self) -> None:
         """Send orders to a process of its own, one after another."""
-        process = None
+        process, listens = None, False
         with suppress(OSError):  # (killed, say: what it had is compiled here)
             process = _started()
             _hear(process)  # (until it listens, others may take what waits)
+            listens = True
             while (taken := self.next()) is not None:
                 self.have_done(process, *taken)
         with self.changed:
             self.n_processes -= 1
+            self.is_in_vain = self.is_in_vain or not listens
         if process is not None:
             process.kill()
             process.communicate()
@@ -134,7 +141,12 @@ def n_processes() -> int:
     if getattr(sys, "frozen", False) or not sys.executable or parent_process() is not None:
         return 0
     named = os.environ.get(VARIABLE, "")
-    return int(named) if named.isdecimal() else min(MOST, joblib.cpu_count() - 1)
+    if named and not named.isdecimal():
+        raise OptionError(
+            f"the environment variable {VARIABLE}={named!r} must be a number of processes, 0 for "
+            "none; leave it out for as many as there are other cores, at most 3."
+        )
+    return int(named) if named else min(MOST, joblib.cpu_count() - 1)
 
 
 def begin(dispatcher: Any, name: Name, signature: Any, is_long: bool = False) -> bool:
@@ -156,10 +168,32 @@ def finish(dispatcher: Any) -> None:
     key, office = id(dispatcher), _office
     while office.has(key):
         order = office.take()
-        if order is not None:
+        if order is not None and order.dispatcher is dispatcher:
             order.compile_here()
+        elif order is not None:
+            with suppress(Exception):  # (whoever needs it compiles it again, and sees why)
+                order.compile_here()
         elif (begun := office.begun.get(key)) and not begun.is_done.wait(PATIENCE_SECONDS):
             return  # (stopped, perhaps)
+
+
+_OWN = ("blockwolfe", "numba", "numpy", "builtins", "copyreg", "collections")
+
+
+class _Pickler(pickle.Pickler):
+    """Of this package's types, and those it is built on: another process imports nobody's code."""
+
+    def reducer_override(self, value: Any) -> Any:
+        own = getattr(value, "__module__", "") if isinstance(value, type) else "builtins"
+        if own.partition(".")[0] not in _OWN:
+            raise pickle.PicklingError(f"{value!r} is known to this process alone")
+        return NotImplemented
+
+
+def _pickled(value: Any) -> bytes:
+    to = io.BytesIO()
+    _Pickler(to).dump(value)
+    return to.getvalue()
 
 
 def _is_wanted(dispatcher: Any, signature: Any) -> bool:
@@ -181,12 +215,13 @@ def _started() -> subprocess.Popen[bytes]:
     here = [os.path.abspath(folder) for folder in sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here), VARIABLE: "0"}
     return subprocess.Popen(
-        [sys.executable, "-c", f"import blockwolfe; from {__name__} import work; work()"],
+        [sys.executable, "-c", f"from {__name__} import work; work({os.getpid()})"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
         start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
 
 
@@ -202,8 +237,11 @@ def _hear(process: subprocess.Popen[bytes]) -> None:
         raise BrokenPipeError("the process has ended")
 
 
-def work() -> None:
-    """Compile what is asked for, until nobody asks any more; at once, where that is found out."""
+def work(parent: int) -> None:
+    """Compile what is asked for, until nobody asks any more; at once, where that is found out.
+
+    (A process that was forked from the one that asks may keep the way here open after it has gone.)
+    """
     orders, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # (whatever is printed is no answer)
     arrived, came = [], threading.Semaphore(0)
@@ -218,7 +256,9 @@ def work() -> None:
     while True:
         answers.write(b"\n")
         answers.flush()
-        came.acquire()
+        while not came.acquire(timeout=1.0):
+            if os.getppid() != parent:
+                os._exit(0)
         with suppress(Exception):  # (whoever asked compiles it, and sees why)
             _compile(*pickle.loads(arrived.pop(0)))
 

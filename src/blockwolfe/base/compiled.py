@@ -201,7 +201,7 @@ class Piece:
 
     Called from Python it is the plain function, so the same loop source runs
     interpreted as well. Functions of this package may be compiled beside this process, until
-    their address is asked for (`settle`).
+    their address is asked for.
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
@@ -250,25 +250,33 @@ def ahead(function: Any, kind: Any, *args: Any) -> None:
 
 
 @contextmanager
-def rehearsal() -> Iterator[None]:
-    """In this block a `call` of what is not compiled yet only says that it will come: 0."""
-    _spent.rehearses = True
+def rehearsal(is_one: bool = True) -> Iterator[None]:
+    """In this block a `call` of what is not compiled yet only says that it will come: 0.
+
+    With False, it is a run again.
+    """
+    before = getattr(_spent, "rehearses", False)
+    _spent.rehearses = is_one
     try:
         yield
     finally:
-        _spent.rehearses = False
+        _spent.rehearses = before
 
 
 def _types(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(numba.typeof(argument) for argument in args)
 
 
-def _settle(value: Any) -> None:
-    """Wait for the addresses of pieces in a record, where Ctrl-C and errors can be heard."""
+def settle(value: Any) -> None:
+    """Wait for the addresses in a record, of pieces and of what is packed.
+
+    Before compiled code is entered: what is raised while it takes its arguments apart (by Ctrl-C,
+    say) is heard late, and looks like an error of Python's own.
+    """
     if isinstance(value, tuple):
         for member in value:
-            _settle(member)
-    elif hasattr(value, "_numba_type_"):
+            settle(member)
+    elif hasattr(type(value), "address"):
         _ = value.address
 
 
@@ -360,7 +368,7 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
             return 0
         with announced_compilation(_in_words(function)):
             entry = function.compile(_types(args))
-        _settle(args)
+        settle(args)
         _entry_points[function, kind] = entry
     with uninterrupted():  # (Numba's unpacking of arguments does not survive Ctrl-C)
         return entry(*args)

@@ -28,7 +28,10 @@ __all__ = [
 ]
 
 # Whether a register holds eight numbers, and there are 32 of them: as many rows have room for sums.
-IS_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+try:
+    IS_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+except RuntimeError:  # pragma: no cover  (LLVM does not know this processor)
+    IS_WIDE = False
 
 _DOUBLE, _INDEX = ir.DoubleType(), ir.IntType(32)
 

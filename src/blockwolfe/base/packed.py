@@ -16,6 +16,7 @@ anew (`Packing`).
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +34,7 @@ from numba.extending import (
     unbox,
 )
 
-from blockwolfe.base.compiled import ahead, call, jit
+from blockwolfe.base.compiled import ahead, call, jit, rehearsal
 from blockwolfe.base.piece_type import address_of
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
@@ -62,6 +63,7 @@ class Packed:
 
     def __init__(self, value: Any, kind: Any) -> None:
         self.value, self.kind = value, kind
+        self._memory: np.ndarray | None = None
         if kind is None or kind in _words:
             _ = self.address
         else:  # the first of its kind waits for the code that packs it
@@ -70,8 +72,12 @@ class Packed:
     @cached_property
     def address(self) -> int:
         """Where the record is, or 0; `_unbox` reads it at every call."""
-        self._memory = memory = _written(self.value, self.kind)
-        return int(memory.ctypes.data) if self.kind is not None else 0
+        if self.kind is None:
+            return 0
+        with _writing:  # (once: another memory would take the place of one that is read)
+            if self._memory is None:
+                self._memory = _written(self.value, self.kind)
+        return int(self._memory.ctypes.data)
 
     @cached_property
     def _numba_type_(self) -> PackedType:
@@ -83,18 +89,18 @@ class Packed:
         return Packed, (self.value, self.kind)
 
 
+_writing = threading.RLock()
 _words: dict[Any, int] = {}  # how long records are, by their kinds
 
 
 def _written(value: Any, kind: Any) -> np.ndarray:
     """Memory that holds a record."""
-    if kind is None:
-        return np.zeros(0)
     memory = np.zeros(_words.get(kind, 0))
-    n_words = int(call(_pack_record, kind, value, memory))
-    if n_words > len(memory):  # the first of its kind
-        memory, _words[kind] = np.zeros(n_words), n_words
-        call(_pack_record, kind, value, memory)
+    with rehearsal(False):
+        n_words = int(call(_pack_record, kind, value, memory))
+        if n_words > len(memory):  # the first of its kind
+            memory, _words[kind] = np.zeros(n_words), n_words
+            call(_pack_record, kind, value, memory)
     return memory
 
 
@@ -151,7 +157,9 @@ register_model(PackedType)(models.OpaqueModel)
 def _unbox(_: PackedType, packed: Any, c: Any) -> NativeValue:
     address = address_of(packed, "address", c)
     is_null = cgutils.is_null(c.builder, address)
-    with c.builder.if_then(is_null, likely=False):
+    has_raised = cgutils.is_not_null(c.builder, c.pyapi.err_occurred())
+    is_plain = c.builder.and_(is_null, c.builder.not_(has_raised))
+    with c.builder.if_then(is_plain, likely=False):
         c.pyapi.err_set_string("PyExc_TypeError", "this record is packed for interpreted code")
     return NativeValue(address, is_error=is_null)
 

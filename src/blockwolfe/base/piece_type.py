@@ -75,8 +75,10 @@ def _unbox(_: PieceType, piece: Any, c: Any) -> Any:
 
 
 def address_of(value: Any, name: str, c: Any) -> Any:
-    """An attribute of an object that is unboxed, an address."""
+    """An attribute of an object that is unboxed, an address; null where it raises."""
     number = c.pyapi.object_getattr_string(value, name)
-    address = c.pyapi.long_as_voidptr(number)
-    c.pyapi.decref(number)
-    return address
+    place = cgutils.alloca_once_value(c.builder, c.context.get_constant_null(types.voidptr))
+    with c.builder.if_then(cgutils.is_not_null(c.builder, number), likely=True):
+        c.builder.store(c.pyapi.long_as_voidptr(number), place)
+        c.pyapi.decref(number)
+    return c.builder.load(place)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import jit, settle
 from blockwolfe.base.ragged import offsets
 from blockwolfe.features.dense import Products, inner, no_products, products
 
@@ -240,5 +240,6 @@ def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
 def largest_norms(rows: Tokens, constant: float = 0.0) -> np.ndarray:
     """The largest norm of a row of each block, with so many features of value one added to each."""
     norms = np.zeros(len(rows.offset) - 1)
+    settle(rows)
     _fill_norms(rows, constant, norms)
     return norms

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import call, uninterrupted
+from blockwolfe.base.compiled import call, settle, uninterrupted
 from blockwolfe.base.packed import Packing
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
@@ -52,6 +52,7 @@ def by_label(blocks: Blocks, state: State) -> State:
     label, loss = state.part[is_there], np.zeros(int(is_there.sum()))
     own, height = np.zeros((2, blocks.n_parts))
     begin = offsets(np.bincount(block, minlength=len(blocks)))
+    settle(blocks.packed_data)
     # (no loss is negative: where their sum is zero, so are all)
     for i in np.flatnonzero((state.ell != 0.0) | (blocks.weight == 0.0)):
         blocks.simplex.augment(blocks.packed_data, i, own, height)
