@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from blockwolfe.base.markup import visible
 from blockwolfe.cli.app import run
-from blockwolfe.cli.files import read_later, read_training
+from blockwolfe.cli.files import read_later, read_training, reader_for
 from blockwolfe.cli.registry import FORMATS, TASKS, task_from
 from blockwolfe.data.formats.base import Examples, Format, located
 from blockwolfe.errors import BlockwolfeError, OptionError, OutOfMemoryError
@@ -102,7 +102,8 @@ def _three_files(kind: Kind, folder: Path, draw: Random) -> None:
 def _read_well(kind: Kind, path: Path, template: str | None, min_count: int) -> None:
     """Read as `train` does."""
     with _errors_that_name(path.parent):
-        reader, examples = read_training(kind.entry, [str(path)], None, template, min_count)
+        reader = reader_for(kind.entry, [str(path)], None, template, min_count)
+        examples = read_training(reader, [str(path)])
         with located(examples.places):
             Problem(task_from(kind.entry, (), min_count), examples.X, examples.Y)
         _check_finite(examples.X)

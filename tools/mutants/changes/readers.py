@@ -24,8 +24,8 @@ MUTANTS = [
     ),
     Mutant(
         COLUMNS,
-        "self.n_columns = widths[0] - 1",
-        "self.n_columns = widths[0]",
+        "self.n_columns = width - 1",
+        "self.n_columns = width",
         "the label is a feature",
         OWN,
     ),
