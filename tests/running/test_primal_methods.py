@@ -58,7 +58,7 @@ class ShrinkingEngine(Engine):
         blocks = self.blocks
         found = sweep(blocks, initial_state(blocks).store(), self._w, *self.own)
         self._add(certificate_calls=self.n_blocks)
-        primal = primal_value(blocks, self._w, found.hinge, self.lam)
+        primal = primal_value(blocks, found, self.lam)
         return Certificate.primal_only(primal, self.n_blocks, self.lam, found.is_exact)
 
     def _add(self, **more):

@@ -22,13 +22,12 @@ UNITS = 8.0 * float(np.finfo(float).eps)
 SMALLEST_SQUARE = 1e-280
 
 
-def norm(w: np.ndarray) -> float:
-    """|w|; infinite where its square is, but not zero where its square is.
+def norm(w: np.ndarray, square: float) -> float:
+    """|w|, where <w, w> is `square`; infinite where that is, but not zero where that is.
 
-    >>> norm(np.array([3.0, 4.0])), norm(np.array([3e-300, 4e-300]))
+    >>> norm(np.array([3.0, 4.0]), 25.0), norm(np.array([3e-300, 4e-300]), 0.0)
     (5.0, 5e-300)
     """
-    square = inner(w, w)
     if not square < SMALLEST_SQUARE:
         return math.sqrt(square)
     largest = float(np.abs(w).max(initial=0.0))

@@ -135,7 +135,8 @@ class ShardedEngine(Together):
         ell = self._sum_of_ells(sums)
         w = self.point.weights(average)
         found = join_sweeps(self.members, self.runner.ask("examine", w))
-        certificate = certificate_of(self.blocks, average, ell, found, self.lam, w)
+        is_own = self.point.rest is None
+        certificate = certificate_of(self.blocks, average, ell, found, self.lam, w, is_own)
         self.point.put(v)
         self._certified_w, self._is_torn = w, False
         self._hinge = found.hinge

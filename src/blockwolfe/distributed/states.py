@@ -152,4 +152,5 @@ def join_sweeps(members: Sequence[np.ndarray], found: Sequence[Sweep]) -> Sweep:
         in_order(members, [sweep.magnitude for sweep in found]),
         all(sweep.is_valid for sweep in found),
         all(sweep.is_exact for sweep in found),
+        found[0].square,
     )

@@ -83,7 +83,7 @@ class PrimalEngine(Engine):
         w = checked_w(w, self.blocks.n_features)
         found = self._ask(w, keep=True)
         self.count(visits=self.n_blocks, oracle_calls=self.n_blocks)
-        return primal_value(self.blocks, w, found.hinge, self.lam), self.lam * w - self._psi(found)
+        return primal_value(self.blocks, found, self.lam), self.lam * w - self._psi(found)
 
     def count(self, **more: int) -> None:
         """Add to the counts, by their names in `Counts`."""

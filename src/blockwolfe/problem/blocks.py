@@ -223,9 +223,10 @@ class Blocks(TaskBlocks):
         n = self.kernel.size
         return inner(a[: -2 * n], b[: -2 * n]) + inner(a[-2 * n : -n], b[-n:])
 
-    def norm(self, w: np.ndarray) -> float:
-        """|w|."""
-        return norm(w) if self.kernel is None else math.sqrt(max(self.inner(w, w), 0.0))
+    def norm(self, w: np.ndarray, square: float | None = None) -> float:
+        """|w|; `square` is |w|^2, where it is known."""
+        square = self.inner(w, w) if square is None else square
+        return norm(w, square) if self.kernel is None else math.sqrt(max(square, 0.0))
 
     def is_sound(self, w: np.ndarray) -> bool:
         """Whether w is one of a convex problem: with what is no kernel, no gap is a bound."""

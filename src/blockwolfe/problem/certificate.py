@@ -27,7 +27,7 @@ from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.doubts import check_losses
 from blockwolfe.problem.rounding import magnitudes, resolution
-from blockwolfe.problem.state import Store, dual_at, rebuild_v, weights_of, within_bounds
+from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
 from blockwolfe.problem.workers import Span, Workers
 from blockwolfe.results.certificate import Certificate, PrimalValue, faced
 
@@ -211,6 +211,7 @@ class Sweep(NamedTuple):
     magnitude: np.ndarray  # size of the terms that hinges and gaps are made of
     is_valid: bool
     is_exact: bool
+    square: float  # |w|^2: where w is long, summing it takes as long as many oracle calls
 
     @property
     def slack(self) -> np.ndarray:
@@ -267,7 +268,8 @@ def _judged(
     blocks: Blocks, order: np.ndarray, out: Answers, w: np.ndarray, ell: np.ndarray
 ) -> Sweep:
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
-    magnitude, weight = magnitudes(out.loss, out.reach, blocks.norm(w)), blocks.weight[order]
+    square, weight = blocks.inner(w, w), blocks.weight[order]
+    magnitude = magnitudes(out.loss, out.reach, blocks.norm(w, square))
     slack, tolerance = out.slack, ROUNDING * magnitude
     claims = (blocks.is_exact or blocks.bounds_error) and blocks.is_sound(w)
     hinge = out.hinge + slack
@@ -277,7 +279,8 @@ def _judged(
         _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.bounds_error)
     is_below_mean = out.gap + weight * slack < -(weight * tolerance + ROUNDING * ell)
     is_valid = claims and not is_below_mean.any()
-    return Sweep(out, magnitude, is_valid, is_valid and not (slack > tolerance).any())
+    is_exact = is_valid and not (slack > tolerance).any()
+    return Sweep(out, magnitude, is_valid, is_exact, square)
 
 
 def _fill(
@@ -387,9 +390,9 @@ def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None
     call(_sweep, blocks.kind, Pieces.of(0, 0, 1), of_pass, own)
 
 
-def primal_value(blocks: Blocks, w: np.ndarray, hinge: np.ndarray, lam: float) -> float:
-    """(1)."""
-    return 0.5 * lam * blocks.inner(w, w) + inner(blocks.weight, hinge)
+def primal_value(blocks: Blocks, found: Sweep, lam: float) -> float:
+    """(1), from a full pass."""
+    return 0.5 * lam * found.square + inner(blocks.weight, found.hinge)
 
 
 def _largest_reach(blocks: Blocks) -> np.ndarray:
@@ -404,17 +407,17 @@ def primal_of(
     w: np.ndarray,
     lam: float,
     ell: float = 0.0,
-    own: np.ndarray | None = None,
+    own_square: float = 0.0,
 ) -> PrimalValue:
     """P(w) from a full pass at w.
 
-    With the `ell` of a dual point, and its `own` weights where w are others, its resolution is
-    D's as well.
+    With the `ell` of a dual point, and the square of its own weights where w are others, its
+    resolution is D's as well.
     """
     loss, reached = found.answers.loss, found.answers.reach
     largest = np.maximum(reached, _largest_reach(blocks))
-    compared = magnitudes(loss, largest, blocks.norm(w))
-    square = max(blocks.inner(x, x) for x in ((w,) if own is None else (w, own)))
+    compared = magnitudes(loss, largest, blocks.norm(w, found.square))
+    square = max(found.square, own_square)
     noise = resolution(blocks.weight, compared, reached, square, ell, lam)
     if blocks.kernel is not None:
         # (of the scores of the corner, the mean and the truth, and in |w|^2)
@@ -423,7 +426,7 @@ def primal_of(
     slack = float((blocks.weight * found.slack).sum())
     if found.is_exact:  # what bounds still leave is rounding: it stays in the numbers, as such
         noise, slack = noise + slack, 0.0
-    primal = primal_value(blocks, w, found.hinge, lam)
+    primal = primal_value(blocks, found, lam)
     return PrimalValue(primal, found.is_exact, noise, slack if found.is_valid else float("nan"))
 
 
@@ -444,7 +447,8 @@ def examine(
     v = rebuild_v(blocks, store, workers)
     w = weights_of(blocks, v, lam) if weights is None else weights(v)
     found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
-    return certificate_of(blocks, v, float(store.ell.sum()), found, lam, w), v, found
+    is_own = weights is None
+    return certificate_of(blocks, v, float(store.ell.sum()), found, lam, w, is_own), v, found
 
 
 def certificate_of(
@@ -453,12 +457,19 @@ def certificate_of(
     ell: float,
     found: Sweep,
     lam: float,
-    w: np.ndarray | None = None,
+    w: np.ndarray,
+    is_own: bool,
 ) -> Certificate:
-    """The certificate of a dual point with this v and ell, from a full pass at its w or another."""
-    raw = v / lam
-    own, dual = within_bounds(blocks, raw), dual_at(blocks, raw, ell, lam)
-    value = primal_of(blocks, found, own if w is None else w, lam, ell, own)
+    """The certificate of a dual point with this v and ell, from a full pass at w.
+
+    `is_own`: w is that of v. It is not that of a dual point in an accelerated run.
+    """
+    square = found.square
+    if not is_own:
+        own = weights_of(blocks, v, lam)
+        square = blocks.inner(own, own)
+    dual = dual_value(blocks, v, ell, lam, square)
+    value = primal_of(blocks, found, w, lam, ell, square)
     certificate = Certificate(
         value.primal,
         dual,

@@ -115,8 +115,7 @@ class Problem:
         lam, w = check_lam(lam), self.checked_w(w)
         blocks = self.blocks
         store = self.initial_state().store()
-        hinge = sweep(blocks, store, w, *blocks.own()).hinge
-        value = primal_value(blocks, w, hinge, lam)
+        value = primal_value(blocks, sweep(blocks, store, w, *blocks.own()), lam)
         if np.isnan(value):
             raise self._no_value(w)
         return value
@@ -173,13 +172,12 @@ def certify(
     state = check_state(blocks, state, "state")
     store, pull = state.store(), state.pull
     w = None if w is None else _inside(blocks, problem.checked_w(w))
-    if pull is not None and pull.lam == lam:
-        own = partial(pulled, blocks, pull=pull)
-    else:
-        own = partial(weights_of, blocks, lam=lam)
+    pulls = None if pull is None or pull.lam != lam else partial(pulled, blocks, pull=pull)
     with Workers(blocks, n_jobs) as workers:
-        certificate, v, _ = examine(blocks, store, lam, *blocks.own(), workers=workers, weights=own)
-        if w is not None and not np.array_equal(w, own(v)):
+        own = blocks.own()
+        certificate, v, _ = examine(blocks, store, lam, *own, workers=workers, weights=pulls)
+        seen_at = weights_of(blocks, v, lam) if pulls is None else pulls(v)
+        if w is not None and not np.array_equal(w, seen_at):
             value = primal_at(blocks, store, w, lam, *blocks.own(), workers)
             certificate = beside(certificate, value)
     return replace(certificate, unit=problem.unit)

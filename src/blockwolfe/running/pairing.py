@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from blockwolfe.base.inner import pieces
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.pairing import paired
@@ -52,7 +53,8 @@ class Pairing:
             return
         self.n_noted, self.visits_noted = self.n_noted + 1, visits
         rate = max(2.0 / (self.n_noted + 1.0), 1.0 / HORIZON)
-        self.average += rate * (w - self.average)
+        for part in pieces(len(w)):
+            self.average[part] += rate * (w[part] - self.average[part])
 
     @property
     def has_news(self) -> bool:
