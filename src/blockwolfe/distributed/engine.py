@@ -137,7 +137,7 @@ class ShardedEngine(Together):
         found = join_sweeps(self.members, self.runner.ask("examine", w))
         is_own = self.point.rest is None
         certificate = certificate_of(self.blocks, average, ell, found, self.lam, w, is_own)
-        self.point.put(v)
+        self.point.put_all(v, self.point.total_ell if self.method.is_averaged else ell)
         self._certified_w, self._is_torn = w, False
         self._hinge = found.hinge
         taken = self.runner.ask("take", self.point.raw)
