@@ -54,7 +54,7 @@ def runs(settings: dict[str, tuple[Any, ...]], methods: dict[str, str], size: st
 
 def draw(table: Table) -> Any:
     """Suboptimality by passes and CPU seconds, and test loss by passes."""
-    known = suboptimality(table)
+    known = suboptimality(table, is_least=True)
     figure, axes = panels(1, 3)
     looks = {"extragradient, lean": {"linestyle": ":"}}
     shown = (("passes", "suboptimality"), ("cpu", "suboptimality"), ("passes", "held_out_loss"))
@@ -73,7 +73,7 @@ def ahead(first: str, other: str) -> Any:
     """Judge that the first has the smaller primal, by passes and in time."""
 
     def judge(table: Table) -> Verdict:
-        known = suboptimality(table)
+        known = suboptimality(table, is_least=True)
         won, said, is_known = [], [], True
         for x, unit in (("passes", "passes"), ("cpu", "time")):
             pair = [known.where(method=name) for name in (first, other)]

@@ -71,6 +71,19 @@ def test_a_run_is_that_of_solve(problem, comparison):
         assert run.effective_passes[-1] == alone.counts.effective_passes
 
 
+def test_the_last_point_is_that_of_solve(problem, held_out):
+    budget = {"max_passes": 6}
+    found = compare_function(problem, LAM, ["bcfw"], budget=budget, held_out=held_out, point="last")
+    alone = bw.solve(problem, LAM, "bcfw", TARGETS[-1], max_passes=6, random_state=0, point="last")
+    trace = found.runs[0].trace
+    np.testing.assert_array_equal(trace["primal"], alone.trace["primal"])
+    assert trace["held_out_loss"][-1] == HeldOut(problem.task, held_out)(alone.w)
+    best = compare_function(problem, LAM, ["bcfw"], budget=budget).runs[0].trace
+    assert (trace["primal"][-1] > best["primal"][-1]).all()
+    with pytest.raises(bw.OptionError, match="point"):
+        compare_function(problem, LAM, ["bcfw"], point="first")
+
+
 def test_effort_is_that_of_the_first_certified_row(comparison):
     n_reached = 0
     for run, row in zip(comparison.runs, comparison.rows(), strict=True):

@@ -38,17 +38,19 @@ def rows_of(
     columns: Sequence[str],
     most_rows: int = 25,
     test_every: int | None = None,
+    point: str = "best",
 ) -> Iterator[dict[str, Any]]:
     """Rows of one run at which the primal is known: effort, then the columns that are wanted.
 
     `passes` are the calls for steps over n, `all_passes` those with the calls of certificates;
-    `cpu` is CPU seconds. Every `test_every`-th held-out example is looked at.
+    `cpu` is CPU seconds. Every `test_every`-th held-out example is looked at, at the `point` that
+    `bw.compare` names so.
     """
     problem, test = load(data)
     held_out = (
         None if not test_every or test is None else tuple(part[::test_every] for part in test)
     )
-    options = {"seeds": (seed,), "targets": (), "tol": TIGHT, "held_out": held_out}
+    options = {"seeds": (seed,), "targets": (), "tol": TIGHT, "held_out": held_out, "point": point}
     (run,) = bw.compare(problem, lam, {"it": method}, budget=budget.limits, **options).runs
     trace = run.trace
     effort = {

@@ -179,13 +179,11 @@ def _subtract(truth: Any, store: Store, i: int, part: np.ndarray, delta: np.ndar
 
 @jit
 def _accumulate(pieces: Pieces, of_pass: Packed) -> None:
-    """shares[k] = sum_i weight_i F_i (truth_i - mean_i) over piece k, while any are left."""
+    """Add to shares[k]: sum_i weight_i F_i (truth_i - mean_i) over piece k, while any are left."""
     add, data, weight, truth, store, room, shares = unpack(of_pass)
     k = claim(pieces.claimed)
     while k + 1 < pieces.cuts.shape[0]:
         v = shares[k]
-        for j in range(v.shape[0]):  # (here, where other threads fill theirs)
-            v[j] = 0.0
         for i in range(pieces.cuts[k], pieces.cuts[k + 1]):
             n, begin = _subtract(truth, store, i, *room), store.start[i]
             if n >= 0:
@@ -213,10 +211,8 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     pieces = Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES))
     v, n_parts = np.zeros(n_features), len(store.part)
     room = (np.empty(n_parts, dtype=np.int32), np.empty(n_parts))
-    n_shares = min(MOST_SHARES if has_threads else in_room, len(pieces.cuts) - 1)
-    room_of_shares = np.empty((n_shares, n_features))
-    for some in pieces.rounds(max(n_shares, 1)):
-        shares = room_of_shares[: len(some.cuts) - 1]
+    for some in pieces.rounds(MOST_SHARES if has_threads else in_room):
+        shares = np.zeros((len(some.cuts) - 1, n_features))
         members = (blocks.features.add, data, blocks.weight, blocks.truth, store, room, shares)
         args = (blocks.kind, some, blocks.packed("accumulate", *members))
         _each(workers, lambda _, args=args: call(_accumulate, *args))  # type: ignore[misc]

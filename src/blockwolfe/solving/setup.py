@@ -16,7 +16,7 @@ from blockwolfe.base.memory import memory_for
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.distributed.method import of_shards
 from blockwolfe.distributed.problem import ShardedProblem
-from blockwolfe.errors import InputError, ModelFileError, OptionError
+from blockwolfe.errors import InputError, ModelFileError, OptionError, unknown_option
 from blockwolfe.methods.base import Method, Setup, WalkingEngine
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.blocks import Blocks
@@ -43,7 +43,16 @@ from blockwolfe.tasks.base import oracles_of
 from blockwolfe.tasks.kernelized.task import is_kernelized
 from blockwolfe.tasks.registry import known_tasks, task_named
 
-__all__ = ["Plan", "check_problem", "checked_held_out", "checked_method", "identity_of"]
+__all__ = [
+    "Plan",
+    "check_point",
+    "check_problem",
+    "checked_held_out",
+    "checked_method",
+    "identity_of",
+]
+
+POINTS = ("best", "last")  # weights that a run may return
 
 
 def check_problem(problem: Any, may_be_sharded: bool = False) -> None:
@@ -53,6 +62,12 @@ def check_problem(problem: Any, may_be_sharded: bool = False) -> None:
         raise InputError(
             f"problem is a {type(problem).__name__}; expected blockwolfe.Problem(task, X, Y){only}."
         )
+
+
+def check_point(point: Any) -> None:
+    """Refuse what says of no weights that they are returned."""
+    if point not in POINTS:
+        raise unknown_option("point", point, POINTS)
 
 
 def checked_method(problem: Problem | ShardedProblem, method: Any) -> Method:

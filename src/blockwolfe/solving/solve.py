@@ -6,7 +6,7 @@ from typing import Any
 
 from blockwolfe.base.checks import check_integer
 from blockwolfe.distributed.problem import ShardedProblem
-from blockwolfe.errors import OptionError, unknown_option
+from blockwolfe.errors import OptionError
 from blockwolfe.problem.problem import Problem, check_lam
 from blockwolfe.results.result import Result
 from blockwolfe.running.engine import Engine
@@ -14,11 +14,15 @@ from blockwolfe.running.limits import Limits
 from blockwolfe.running.progress import PassLine
 from blockwolfe.solving.early_stopping import Watch
 from blockwolfe.solving.goal import Solve
-from blockwolfe.solving.setup import Plan, check_problem, checked_held_out, checked_method
+from blockwolfe.solving.setup import (
+    Plan,
+    check_point,
+    check_problem,
+    checked_held_out,
+    checked_method,
+)
 
 __all__ = ["solve"]
-
-POINTS = ("best", "last")
 
 
 def solve(
@@ -86,8 +90,7 @@ def solve(
     ('CERTIFIED', True)
     """
     check_problem(problem, may_be_sharded=True)
-    if point not in POINTS:
-        raise unknown_option("point", point, POINTS)
+    check_point(point)
     lam, chosen = check_lam(lam), checked_method(problem, method)
     limits = Limits.checked(tol, max_passes, max_oracle_calls, time_limit, len(problem), targets)
     plan = Plan.checked(
