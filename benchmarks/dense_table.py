@@ -82,9 +82,11 @@ def measures(problem: bw.Problem, shape: tuple[int, int, int]) -> dict[str, Call
     return {
         "product": multiply,
         "score": lambda: call(
-            score_all, blocks.kind, blocks.features, blocks.data, n, w, work.theta
+            score_all, blocks.kind, blocks.features, blocks.packed_data, n, w, work.theta
         ),
-        "oracle": lambda: call(answer_all, blocks.kind, seam, blocks.data, scratch, n, w, work),
+        "oracle": lambda: call(
+            answer_all, blocks.kind, seam, blocks.packed_data, scratch, n, w, work
+        ),
         "visit": lambda: engine.advance(n, lambda: True),
         "pass": engine.certify,
     }

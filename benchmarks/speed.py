@@ -144,7 +144,7 @@ def measure(problem: bw.Problem, warm_up: int, repetitions: int) -> dict[str, fl
     for _ in range(warm_up):
         for each in (engine, steps, last):
             advance_one_pass(each)
-    args = (n, blocks.seam, blocks.data, engine.own[1], engine.w, engine.point.work)
+    args = (n, blocks.seam, blocks.packed_data, engine.own[1], engine.w, engine.point.work)
     call(bare_oracle, blocks.kind, *args)
     measured = {
         "visit": lambda: advance_one_pass(engine),

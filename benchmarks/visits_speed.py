@@ -51,10 +51,13 @@ def measure(problem: bw.Problem, sampling: bw.Sampling, given) -> list[float]:
     for _ in range(given.warm_up):
         advance_one_pass(last)
         advance_one_pass(averaged)
-    scratch = blocks.make_scratch()
+    scratch = blocks.scratch()
 
     def ask(engine) -> None:
-        scale, given_blocks = 1.0 / (engine.lam * engine.counts.visits), (blocks.seam, blocks.data)
+        scale, given_blocks = (
+            1.0 / (engine.lam * engine.counts.visits),
+            (blocks.seam, blocks.packed_data),
+        )
         of_engine = (engine.total, scale, engine._room)
         call(oracle_in_order, blocks.kind, engine.passes.order, *given_blocks, scratch, *of_engine)
 

@@ -38,8 +38,8 @@ class Piece:
         self._numba_type_ = signature
 
     def __call__(self, *args: Any) -> Any:
-        """Run it."""
-        return self.function(*args)
+        """Run it, on records themselves."""
+        return self.function(*map(unpack, args))
 
 
 def njit(function: Any = None, **options: Any) -> Any:
@@ -62,6 +62,7 @@ def typeof_any(value: Any) -> Any:
 numba.typeof = typeof_any
 
 from blockwolfe.base import compiled, lanes, packed  # noqa: E402
+from blockwolfe.base.packed_type import unpack  # noqa: E402
 
 compiled.Piece = Piece  # type: ignore[misc, assignment]
 

@@ -37,6 +37,7 @@ from numba.extending import register_jitable
 
 from blockwolfe.base import beside
 from blockwolfe.base.nested import nest, nested_options
+from blockwolfe.base.packed_type import by_value, unpack
 from blockwolfe.base.piece_type import PieceType
 from blockwolfe.base.quick_compiler import quick_options
 from blockwolfe.base.rolled import rolled_options
@@ -205,8 +206,8 @@ class Piece:
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
-        self.function, self._signature = function, signature
         is_own = hasattr(function, "bare")
+        self.function, self._signature = function, signature if is_own else by_value(signature)
         self._own = function.bare() if is_own else function  # (a user's is as it is)
         if is_own and signature.return_type is not None and _begin(function, signature, True):
             self._numba_type_ = PieceType(signature)
@@ -227,8 +228,8 @@ class Piece:
         return found
 
     def __call__(self, *args: Any) -> Any:
-        """Run the function from Python."""
-        return self.function(*args)
+        """Run the function from Python, on records themselves."""
+        return self.function(*map(unpack, args))
 
 
 def _begin(function: Any, signature: Any, is_bare: bool) -> bool:

@@ -27,14 +27,11 @@ from numba.core import cgutils
 from numba.extending import (
     NativeValue,
     intrinsic,
-    lower_builtin,
-    models,
-    register_model,
-    type_callable,
     unbox,
 )
 
 from blockwolfe.base.compiled import ahead, call, jit, rehearsal
+from blockwolfe.base.packed_type import HasRecord, PackedType, as_pointer, unpack
 from blockwolfe.base.piece_type import address_of
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
@@ -42,7 +39,7 @@ __all__ = ["Packed", "PackedType", "Packing", "unpack"]
 _WORD = 8  # bytes; the alignment of whatever records are made of
 
 
-class Packed:
+class Packed(HasRecord):
     """A record (nested tuples of arrays, numbers and pieces) as compiled code can read it at once.
 
     `kind` stands for the types in the record, as in `compiled.call`: records of other types need
@@ -125,32 +122,7 @@ class Packing:
         return last
 
 
-def unpack(packed: Packed) -> Any:
-    """The record itself; compiled code reads it from memory.
-
-    >>> unpack(Packed((1, 2), None))
-    (1, 2)
-    """
-    return packed.value
-
-
 # -- what Numba knows of it --------------------------------------------------------------------
-
-
-class PackedType(types.Type):
-    """The type of a packed record: that of the record, behind an address."""
-
-    def __init__(self, record: types.Type) -> None:
-        self.record = record
-        super().__init__(name=f"Packed({record})")
-
-    @property
-    def key(self) -> types.Type:
-        """Types are the same whose records are of the same type."""
-        return self.record
-
-
-register_model(PackedType)(models.OpaqueModel)
 
 
 @unbox(PackedType)
@@ -162,27 +134,6 @@ def _unbox(_: PackedType, packed: Any, c: Any) -> NativeValue:
     with c.builder.if_then(is_plain, likely=False):
         c.pyapi.err_set_string("PyExc_TypeError", "this record is packed for interpreted code")
     return NativeValue(address, is_error=is_null)
-
-
-def _pointer(context: Any, builder: Any, address: Any, record: types.Type) -> Any:
-    """The address of a record as a value, not as data: data of a numpy record is a copy of it."""
-    return builder.bitcast(address, context.get_value_type(record).as_pointer())
-
-
-@type_callable(unpack)
-def _type_of_unpack(_: Any) -> Any:
-    def typer(packed: types.Type) -> types.Type | None:
-        return packed.record if isinstance(packed, PackedType) else None
-
-    return typer
-
-
-@lower_builtin(unpack, PackedType)
-def _lower_unpack(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    record = builder.load(_pointer(context, builder, args[0], signature.return_type))
-    if context.enable_nrt:  # (a caller of its own, who counts: these arrays have no counters)
-        context.nrt.incref(builder, signature.return_type, record)
-    return record
 
 
 @intrinsic
@@ -202,7 +153,7 @@ def _put(_: Any, value: types.Type, address: types.Type) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.inttoptr(args[1], context.get_value_type(types.voidptr))
-        builder.store(args[0], _pointer(context, builder, at, signature.args[0]))
+        builder.store(args[0], as_pointer(context, builder, at, signature.args[0]))
         return context.get_dummy_value()
 
     return types.void(value, types.uintp), generate

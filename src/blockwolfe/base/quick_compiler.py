@@ -11,6 +11,9 @@ expressions are fused only where compiled code may allocate what they give.
 *What an operation gives is found out once.* For every sum of two numbers Numba goes through all
 that a sum may be, and words a reason for each that it is not. Thousands of calls are of some
 hundred kinds, so what was found is kept, as long as an outermost function is compiled.
+
+*Records are handed over by address* where the type of an argument says so (`by_address`). Handed
+over field by field, as Numba does it, tasks' data are a hundred words, copied at every call.
 """
 
 # mypy: disallow-untyped-calls=False
@@ -23,22 +26,34 @@ from typing import Any
 
 from numba import types
 
+from blockwolfe.base.packed_type import ByAddress, unpack
+
 try:
+    from numba.core import ir
     from numba.core.compiler import Compiler, Flags
+    from numba.core.compiler_machinery import FunctionPass, register_pass
     from numba.core.typed_passes import NopythonRewrites
-    from numba.core.untyped_passes import InlineClosureLikes
+    from numba.core.untyped_passes import FixupArgs, InlineClosureLikes
 
     _found_out: Callable[..., Any] = types.Function.get_call_type
     is_known = True  # (Numba's own ways, tried with the versions that docs/decisions.md names)
 except (ImportError, AttributeError):  # pragma: no cover
     is_known = False
 
-__all__ = ["quick_options"]
+__all__ = ["by_address", "quick_options"]
 
 
 def quick_options() -> dict[str, Any]:
     """Options of `numba.jit` by which a function is compiled so."""
     return {"pipeline_class": QuickCompiler} if is_known else {}
+
+
+def by_address(record: types.Type) -> types.Type:
+    """The type of an argument of a function compiled so: a record that is handed over by address.
+
+    The function is written as if it were handed the record.
+    """
+    return ByAddress(record) if is_known else record
 
 
 class Remembering:
@@ -92,6 +107,37 @@ if is_known:
         finally:
             del function.get_call_type
 
+    @register_pass(mutates_CFG=False, analysis_only=False)
+    class ReadArguments(FunctionPass):
+        """A step that reads records which are handed over by address, before all else is done."""
+
+        _name = "read_arguments_by_address"
+
+        def __init__(self) -> None:
+            FunctionPass.__init__(self)
+
+        def run_pass(self, state: Any) -> bool:
+            """After `data = arg(0)`, where arg(0) is an address: `data = unpack(data)`."""
+            begin = state.func_ir.blocks[min(state.func_ir.blocks)]
+            for statement in list(begin.find_insts(ir.Assign)):
+                given = statement.value
+                if isinstance(given, ir.Arg) and isinstance(state.args[given.index], ByAddress):
+                    _read(state.func_ir, begin, statement)
+            return True
+
+    def _read(function: Any, begin: Any, statement: Any) -> None:
+        """Have a record read where a statement names its address."""
+        scope, loc, record = begin.scope, statement.loc, statement.target
+        address, reader = scope.redefine("$address", loc), scope.redefine("$unpack", loc)
+        reads = ir.Global("unpack", unpack, loc)
+        call = ir.Expr.call(reader, (address,), (), loc)
+        made = [(address, statement.value), (reader, reads), (record, call)]
+        function._definitions[record.name].remove(statement.value)
+        for name, value in made:
+            function._definitions[name.name].append(value)
+        at = begin.body.index(statement)
+        begin.body[at : at + 1] = [ir.Assign(value, name, loc) for name, value in made]
+
     class QuickFlags(Flags):
         """Options of a function: equal where Numba's own are, and found by those that are set."""
 
@@ -109,7 +155,7 @@ if is_known:
             return found
 
     class QuickCompiler(Compiler):
-        """Numba's compiler with such flags, such a memory, and fewer steps."""
+        """Numba's compiler with such flags, such a memory, fewer steps, and one more at need."""
 
         def __init__(self, *args: Any) -> None:
             *first, flags, names = args
@@ -127,5 +173,9 @@ if is_known:
             if not any(isinstance(constant, CodeType) for constant in code.co_consts):
                 idle.add(InlineClosureLikes)
             for pipeline in pipelines:
-                pipeline.passes = [step for step in pipeline.passes if step[0] not in idle]
+                steps = [step for step in pipeline.passes if step[0] not in idle]
+                if any(isinstance(of, ByAddress) for of in state.args):
+                    at = [step for step, _ in steps].index(FixupArgs) + 1
+                    steps.insert(at, (ReadArguments, "records handed over by address"))
+                pipeline.passes = steps
             return pipelines

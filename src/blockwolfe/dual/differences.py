@@ -243,7 +243,7 @@ def added(point: DualPoint, of: Differences, change: np.ndarray, factor: np.ndar
     if blocks.is_identity:  # (compiled for Python tasks, too: nothing of the task is called)
         call(_add_features, "add features", *args)
     else:
-        call(_add_members, _kind(blocks), blocks.features.add, blocks.data, *args)
+        call(_add_members, _kind(blocks), blocks.features.add, blocks.packed_data, *args)
     return out
 
 
@@ -254,7 +254,7 @@ def scored(point: DualPoint, of: Differences, w: np.ndarray) -> np.ndarray:
         call(_score_features, "score features", of, w, score)
     else:
         args = (of, w, point.work.theta, score)
-        call(_peek_members, _kind(blocks), blocks.features.peek, blocks.data, *args)
+        call(_peek_members, _kind(blocks), blocks.features.peek, blocks.packed_data, *args)
     return score
 
 

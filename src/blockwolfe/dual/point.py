@@ -274,7 +274,7 @@ class DualPoint(PulledPoint):
         at, size = np.zeros((2, len(stock.size)), dtype=np.int64)
         at[rows] = starts(room)
         lists = np.zeros(int(room.sum()), dtype=np.int32)
-        args = (blocks.oracles.unpack, blocks.data, order, stock, with_idle, lists, at, size)
+        args = (blocks.oracles.unpack, blocks.packed_data, order, stock, with_idle, lists, at, size)
         call(_unpack_rows, blocks.kind, *args)
         return lists, at, size
 

@@ -52,7 +52,7 @@ def _fill_slopes(
 def block_slopes(point: DualPoint) -> np.ndarray:
     """ell_i - <w, V_i> of every block: what its gap gains while lam goes to zero at the same w."""
     blocks, out = point.blocks, np.zeros(len(point.blocks))
-    seam = (blocks.is_identity, blocks.features, blocks.data)
+    seam = (blocks.is_identity, blocks.features, blocks.packed_data)
     args = (point.arrays.w, blocks.weight, blocks.truth, point.store(), point.work.theta, out)
     call(_fill_slopes, blocks.kind, *seam, *args)
     return out

@@ -139,17 +139,21 @@ class Blocks(TaskBlocks):
         scratch = self.projection_scratch()
         return means_piece(self.uncompiled.project, "project", self.data, scratch)
 
+    def packed_for_pieces(self, record: Any, name: str) -> Any:
+        """A record of functions' data or scratch as they are handed it: packed where compiled."""
+        return Packed(record, (self.kind, name)) if self.is_compiled else record
+
     @cached_property
-    def packed_data(self) -> Packed:
-        """The data as functions of whole blocks take it."""
-        return Packed(self.data, (self.kind, "data"))
+    def packed_data(self) -> Any:
+        """The data as functions are handed it."""
+        return self.packed_for_pieces(self.data, "data")
 
     @cached_property
     def simplex(self) -> Simplex:
         """Functions of whole blocks (see `Simplex`), compiled when they are first asked for."""
         if self.uncompiled.simplex is None or not self.is_compiled:
             raise _no_oracle("simplex")
-        return simplex_pieces(self.uncompiled.simplex, self.packed_data, self.scratch().rows)
+        return simplex_pieces(self.uncompiled.simplex, self.data, self.make_scratch().rows)
 
     def projection_scratch(self, n_corners: int = MOST_CORNERS) -> ProjectScratch:
         """Fresh scratch of `project`, for one thread, with room for mixtures of so many outputs.
@@ -162,7 +166,7 @@ class Blocks(TaskBlocks):
         sizes = int(self.corner_size.max()), int(self.part_size.max())
         room, oracles = ActiveRoom.of(self.n_parts, *sizes, n_corners), self.oracles
         own = (self.scratch(), oracles.maximize, oracles.unpack)
-        return ProjectScratch(room, self.free, *own)
+        return ProjectScratch(room, self.packed_for_pieces(self.free, "data"), *own)
 
     @cached_property
     def seam(self) -> Seam:
@@ -193,8 +197,8 @@ class Blocks(TaskBlocks):
         return self.part_count
 
     def scratch(self) -> Any:
-        """Fresh scratch of features and oracles, for one thread."""
-        return self.make_scratch()
+        """Fresh scratch of features and oracles, for one thread, as they are handed it."""
+        return self.packed_for_pieces(self.make_scratch(), "scratch")
 
     def own(self) -> tuple[SweepWork, Any]:
         """What one thread needs for full passes: work and scratch of its own."""

@@ -316,7 +316,7 @@ def _of_pass(
 ) -> Packed:
     """What all threads of a pass share: taken apart once, while none of them waits for it."""
     of_blocks = (blocks.truth, blocks.weight, blocks.column_norm, *at)
-    return blocks.packed("sweep", order, of_blocks, blocks.seam, blocks.data, store, out)
+    return blocks.packed("sweep", order, of_blocks, blocks.seam, blocks.packed_data, store, out)
 
 
 def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
@@ -346,7 +346,7 @@ def listed(blocks: Blocks, answers: Answers) -> Listed:
     start, size = starts(blocks.part_size), np.zeros(len(blocks), dtype=np.int64)
     part = np.zeros(int(blocks.part_size.sum()), dtype=np.int32)
     out = Listed(start, size, part, np.ones(len(part)), answers.loss)
-    call(_unpack_all, blocks.kind, blocks.oracles.unpack, blocks.data, answers, out)
+    call(_unpack_all, blocks.kind, blocks.oracles.unpack, blocks.packed_data, answers, out)
     return out
 
 

@@ -92,7 +92,7 @@ def expectation(blocks: Blocks, i: int, theta: np.ndarray, scale: float = 1.0) -
     scratch, most = blocks.marginal_scratch(), int(blocks.marginal_size[i])
     part, value = np.zeros(most, dtype=np.int32), np.zeros(most)
     theta = np.ascontiguousarray(theta, dtype=np.float64)
-    asked = (blocks.data, i, theta, float(scale), scratch, part, value)
+    asked = (blocks.packed_data, i, theta, float(scale), scratch, part, value)
     size, loss, log_partition = blocks.marginals(*asked)
     return Expectation(part[:size], value[:size], float(loss), float(log_partition))
 
@@ -122,7 +122,7 @@ def expectations(
     oracle = blocks.marginals
     work, scratch = (MarginalWork.of(blocks), blocks.marginal_scratch()) if own is None else own
     out, pace, done = _room(blocks, order), Pace() if pace is None else pace, 0
-    args = (blocks.data, order, blocks.truth, w, float(scale), work, scratch, out)
+    args = (blocks.packed_data, order, blocks.truth, w, float(scale), work, scratch, out)
     kind = (str(oracle._numba_type_), blocks.is_identity)
     seam = (oracle, blocks.features.score, blocks.is_identity)
     while done < len(order):
@@ -136,7 +136,7 @@ def expectations(
 def prepare(blocks: Blocks, own: tuple[MarginalWork, Any]) -> None:
     """Compile what `expectations` runs, by running it on no block."""
     oracle, none, w = blocks.marginals, np.zeros(0, dtype=np.int64), np.zeros(blocks.n_features)
-    args = (blocks.data, none, blocks.truth, w, 1.0, *own, _room(blocks, none))
+    args = (blocks.packed_data, none, blocks.truth, w, 1.0, *own, _room(blocks, none))
     kind = (str(oracle._numba_type_), blocks.is_identity)
     call(_fill, kind, (0, 0), oracle, blocks.features.score, blocks.is_identity, *args)
 

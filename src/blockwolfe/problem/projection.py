@@ -45,6 +45,6 @@ def projection(blocks: Blocks, i: int, theta: np.ndarray, scale: float = 1.0) ->
     scratch, most = blocks.projection_scratch(), int(blocks.parts_of[i])
     part, value = np.zeros(most, dtype=np.int32), np.zeros(most)
     theta = np.ascontiguousarray(theta, dtype=np.float64)
-    asked = (blocks.data, i, theta, float(scale), scratch, part, value)
+    asked = (blocks.packed_data, i, theta, float(scale), scratch, part, value)
     size, loss, gap = blocks.project(*asked)
     return Projection(part[:size], value[:size], float(loss), float(gap))

@@ -206,7 +206,9 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
     to the same bits.
     """
     n_features, has_threads = blocks.n_features, workers is not None and workers.has_threads
-    data = blocks.data if blocks.kernel is None else blocks.kernel.summing
+    data = blocks.packed_data
+    if blocks.kernel is not None:
+        data = blocks.packed_for_pieces(blocks.kernel.summing, "data")
     in_room = max(ROOM // max(n_features, 1), 1)
     pieces = Pieces.of(0, len(blocks), min(max(in_room, SHARES), MOST_SHARES))
     v, n_parts = np.zeros(n_features), len(store.part)

@@ -100,17 +100,14 @@ class Simplex(NamedTuple):
 
     The feature columns of the parts are orthogonal and of one length, `TaskBlocks.column_norm`.
 
-    * ``heights(packed, i, w, loss, height)``: L_i of every part, and L_i + <w, F_i[:, p]>;
-    * ``augment(packed, i, loss, height)``: the same, where `height` has the scores already;
-    * ``gather(packed, block, n, rows)``: `rows` (of the task's scratch) get those of block[:n], at
+    * ``heights(data, i, w, loss, height)``: L_i of every part, and L_i + <w, F_i[:, p]>;
+    * ``augment(data, i, loss, height)``: the same, where `height` has the scores already;
+    * ``gather(data, block, n, rows)``: `rows` (of the task's scratch) get those of block[:n], at
       most `TaskBlocks.together`, so that
-    * ``score(packed, rows, span, labels, w, theta)``: theta[r * n_parts + p] = <w, F[:, p]> of
+    * ``score(data, rows, span, labels, w, theta)``: theta[r * n_parts + p] = <w, F[:, p]> of
       labels[0]:labels[1] of the r-th of them, for r in span[0]:span[1], to the bit as in `heights`;
-    * ``peek(packed, i, w, part, size, theta)``: as in `Features`, without L_i;
-    * ``add(packed, i, part, delta, size, coefficient, out)``: as in `Features`.
-
-    All take their data packed (`base.packed`): handed over field by field, as elsewhere, it costs
-    more than what is done with it.
+    * ``peek(data, i, w, part, size, theta)``: as in `Features`, without L_i;
+    * ``add(data, i, part, delta, size, coefficient, out)``: as in `Features`.
     """
 
     heights: Any

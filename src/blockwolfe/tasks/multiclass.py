@@ -11,7 +11,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.base.compiled import jit
-from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import add_parts, score_parts
 from blockwolfe.features.rows import Gathered, Tokens, gather_rows
@@ -20,22 +19,21 @@ from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.kernelized.tables import KernelTable
 from blockwolfe.tasks.reading.inputs import check_flags, checked_w
 from blockwolfe.tasks.sequence import SequenceTask
-from blockwolfe.tasks.sequence_functions import ORACLES, score, score_rows
+from blockwolfe.tasks.sequence_functions import ORACLES, SequenceData, score, score_rows
 
 __all__ = ["Multiclass"]
 
 
 @jit
-def heights(packed: Packed, i: int, w: Any, loss: Any, height: Any) -> None:
+def heights(data: SequenceData, i: int, w: Any, loss: Any, height: Any) -> None:
     """L_i and L_i + <w, phi> of every label (see `Simplex`)."""
-    score(unpack(packed), i, w, 1.0, height)
-    augment(packed, i, loss, height)
+    score(data, i, w, 1.0, height)
+    augment(data, i, loss, height)
 
 
 @jit
-def augment(packed: Packed, i: int, loss: Any, height: Any) -> None:
+def augment(data: SequenceData, i: int, loss: Any, height: Any) -> None:
     """The same, where `height` has the scores."""
-    data = unpack(packed)
     y, cost, scale, n_labels = data.labels[i], data.cost, data.scale[i], data.layout.n_labels
     if cost.shape[1] == 1:  # the cost of any miss
         miss, own = scale * cost[y, 0], height[y]
@@ -50,32 +48,30 @@ def augment(packed: Packed, i: int, loss: Any, height: Any) -> None:
 
 
 @jit
-def gather(packed: Packed, block: Any, n: int, rows: Gathered) -> None:
+def gather(data: SequenceData, block: Any, n: int, rows: Gathered) -> None:
     """Rows of the first few blocks of a list."""
-    gather_rows(unpack(packed).tokens, block, (0, n), rows)
+    gather_rows(data.tokens, block, (0, n), rows)
 
 
 @jit
 def score_gathered(
-    packed: Packed, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
+    data: SequenceData, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
 ) -> None:
     """Scores of some labels of gathered rows."""
-    score_rows(unpack(packed), rows, span, labels, w, theta)
+    score_rows(data, rows, span, labels, w, theta)
 
 
 @jit
-def peek(packed: Packed, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
+def peek(data: SequenceData, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
     """theta[k] = <w, phi> of the listed labels."""
-    data = unpack(packed)
     score_parts(data.tokens, data.layout, i, w, part, size, theta)
 
 
 @jit
 def add(
-    packed: Packed, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
+    data: SequenceData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
 ) -> None:
     """Add coefficient F delta to `out`."""
-    data = unpack(packed)
     add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 

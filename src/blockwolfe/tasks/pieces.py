@@ -1,4 +1,8 @@
-"""The seam compiled: features and oracles as values that compiled code can be handed."""
+"""The seam compiled: features and oracles as values that compiled code can be handed.
+
+Functions of this package are handed their data and scratch by address; those of users, by value.
+Whoever calls them holds the records packed, or not: either way will do for either kind.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 from numba import typeof, types
 
 from blockwolfe.base.compiled import Piece, announced_compilation, jit
-from blockwolfe.base.packed import Packed
+from blockwolfe.base.quick_compiler import by_address
 from blockwolfe.tasks.base import Features, Oracles, Simplex, TaskBlocks
 
 __all__ = [
@@ -27,12 +31,16 @@ _SPAN = types.UniTuple(_I64, 2)
 def maximize_signature(data: Any, scratch: Any) -> Any:
     """Types of `Oracles.maximize` on such data."""
     found = types.Tuple((_I64, _F64, _F64))
-    return found(typeof(data), _I64, _VECTOR, typeof(scratch), _PARTS, _VECTOR)
+    return found(_record(data), _I64, _VECTOR, _record(scratch), _PARTS, _VECTOR)
+
+
+def _record(value: Any) -> Any:
+    return by_address(typeof(value))
 
 
 def feature_pieces(made: TaskBlocks) -> Features:
     """The features of a task, each fixed to one signature."""
-    data, scratch, f = typeof(made.data), typeof(made.make_scratch()), made.features
+    data, scratch, f = _record(made.data), _record(made.make_scratch()), made.features
     moved = types.Tuple((_PARTS, _VECTOR, _I64, _F64))
     with announced_compilation("the task's functions"):
         return Features(
@@ -53,7 +61,7 @@ def _score_none(
 
 def together_piece(made: TaskBlocks) -> Piece:
     """`TaskBlocks.score_some`, or what stands in its place."""
-    data, scratch = typeof(made.data), typeof(made.make_scratch())
+    data, scratch = _record(made.data), _record(made.make_scratch())
     signature = types.void(data, _INDEX, _I64, _I64, _VECTOR, scratch, _VECTOR)
     with announced_compilation("the task's functions"):
         return Piece(made.score_some if made.together > 1 else _score_none, signature)
@@ -62,14 +70,14 @@ def together_piece(made: TaskBlocks) -> Piece:
 def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
     """Oracles of a task, exact or rough: those that loops take, each fixed to one signature."""
     asked = maximize_signature(made.data, made.make_scratch())
-    unpacked = _I64(typeof(made.data), _I64, _PARTS, _I64, _PARTS)
+    unpacked = _I64(_record(made.data), _I64, _PARTS, _I64, _PARTS)
     with announced_compilation("the task's oracles"):
         return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
 
 
-def simplex_pieces(simplex: Simplex, packed: Packed, rows: Any) -> Simplex:
+def simplex_pieces(simplex: Simplex, data: Any, rows: Any) -> Simplex:
     """`Oracles.simplex` on such data and rows, each function fixed to one signature."""
-    data, rows = typeof(packed), typeof(rows)
+    data, rows = _record(data), typeof(rows)
     with announced_compilation("the task's functions of whole blocks"):
         return Simplex(
             heights=Piece(simplex.heights, types.void(data, _I64, _VECTOR, _VECTOR, _VECTOR)),
@@ -84,6 +92,6 @@ def simplex_pieces(simplex: Simplex, packed: Packed, rows: Any) -> Simplex:
 def means_piece(oracle: Any, name: str, data: Any, scratch: Any) -> Piece:
     """`Oracles.marginals` or `Oracles.project` on such data, fixed to one signature."""
     found = types.Tuple((_I64, _F64, _F64))
-    asked = found(typeof(data), _I64, _VECTOR, _F64, typeof(scratch), _PARTS, _VECTOR)
+    asked = found(_record(data), _I64, _VECTOR, _F64, typeof(scratch), _PARTS, _VECTOR)
     with announced_compilation(f"the task's oracle {name!r}"):
         return Piece(oracle, asked)

@@ -97,7 +97,7 @@ class SaddleWork:
         step = (float(saddle.eta), float(saddle.E), float(saddle.share))
         of_blocks = (blocks.weight, blocks.truth, blocks.parts_of)
         what = ((saddle.done, until), step, self.is_euclidean, of_blocks, oracle)
-        given = (*what, blocks.features, blocks.data, self._scratch, saddle.sums())
+        given = (*what, blocks.features, blocks.packed_data, self._scratch, saddle.sums())
         kind = (blocks.kind, str(oracle._numba_type_))
         call(visit_saddle, kind, *given, average, self._own, self._work)
         saddle.done = until

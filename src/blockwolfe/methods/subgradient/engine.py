@@ -140,7 +140,7 @@ class VisitEngine(PrimalEngine):
     def _packed(self) -> Packed:
         """What visits read and write, beside the order that they are in."""
         blocks = self.blocks
-        seam, data, scratch = blocks.visited.seam, blocks.data, self._own[1]
+        seam, data, scratch = blocks.visited.seam, blocks.packed_data, self._own[1]
         of_blocks = (self._counted, seam, blocks.form, blocks.is_unit, data, scratch)
         return self._packing.of(
             self.pull, *of_blocks, self.total, self.late, self._log, self._room, self._made

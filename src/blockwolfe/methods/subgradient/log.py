@@ -149,7 +149,16 @@ class Merging(NamedTuple):
 def add_up(log: Log, blocks: Blocks, merging: Merging, late: np.ndarray) -> None:
     """Add the steps of a log to `late`, block by block; the log stays as it is."""
     end, order = np.zeros(len(blocks) + 1, np.int64), np.zeros(log.n_steps, np.int64)
-    call(_add_up, blocks.kind, log, (end, order), blocks.features.add, blocks.data, merging, late)
+    call(
+        _add_up,
+        blocks.kind,
+        log,
+        (end, order),
+        blocks.features.add,
+        blocks.packed_data,
+        merging,
+        late,
+    )
 
 
 @jit

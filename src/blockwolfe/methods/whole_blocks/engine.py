@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import call, settle, uninterrupted
+from blockwolfe.base.compiled import call, jit, uninterrupted
 from blockwolfe.base.packed import Packing
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
@@ -43,6 +43,17 @@ def takes_whole_blocks(blocks: Blocks) -> bool:
     return blocks.is_compiled and blocks.uncompiled.simplex is not None and not blocks.is_bounded
 
 
+@jit
+def _fill_losses(
+    augment: Any, data: Any, order: Any, begin: Any, label: Any, room: Any, loss: Any
+) -> None:
+    own, height = room[0], room[1]
+    for i in order:
+        augment(data, i, own, height)
+        for s in range(begin[i], begin[i + 1]):
+            loss[s] = own[label[s]]
+
+
 def by_label(blocks: Blocks, state: State) -> State:
     """The same point with a corner for each label that has weight: outputs are their parts."""
     if state.active is not None and state.active.is_coded:
@@ -50,13 +61,11 @@ def by_label(blocks: Blocks, state: State) -> State:
     is_there = state.mean > 0.0
     block = np.repeat(np.arange(len(blocks)), np.diff(state.start))[is_there]
     label, loss = state.part[is_there], np.zeros(int(is_there.sum()))
-    own, height = np.zeros((2, blocks.n_parts))
     begin = offsets(np.bincount(block, minlength=len(blocks)))
-    settle(blocks.packed_data)
     # (no loss is negative: where their sum is zero, so are all)
-    for i in np.flatnonzero((state.ell != 0.0) | (blocks.weight == 0.0)):
-        blocks.simplex.augment(blocks.packed_data, i, own, height)
-        loss[begin[i] : begin[i + 1]] = own[label[begin[i] : begin[i + 1]]]
+    order = np.flatnonzero((state.ell != 0.0) | (blocks.weight == 0.0))
+    seam = (blocks.simplex.augment, blocks.packed_data)
+    call(_fill_losses, blocks.kind, *seam, order, begin, label, np.zeros((2, blocks.n_parts)), loss)
     active = ActiveSet(
         start=begin,
         weight=state.mean[is_there],
