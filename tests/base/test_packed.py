@@ -16,7 +16,16 @@ import numba
 import numpy as np
 import pytest
 
-from blockwolfe.base import beside, compiled, nested, packed, piece_type, quick_compiler, rolled
+from blockwolfe.base import (
+    beside,
+    compiled,
+    nested,
+    packed,
+    packed_type,
+    piece_type,
+    quick_compiler,
+    rolled,
+)
 from blockwolfe.base.compiled import Piece, call, jit
 from blockwolfe.base.packed import Packed, PackedType, Packing, unpack
 
@@ -190,18 +199,28 @@ from small.base.compiled import jit
 from small.base.packed import unpack
 
 @jit
-def total(box, x):
+def total(box, piece, x):
     a, b = unpack(box)
-    return a.sum() + b + x
+    return piece(box, a.sum() + b + x)
+
+@jit
+def less(record, x):
+    a, b = record
+    return x - b
 """
 RUN = """
+import numba
 import numpy as np
 from small.base import packed
-from small.base.compiled import call
-from small.caller import total
-box = packed.Packed((np.arange(4.0), 10), "box")
-found = call(total, "box", box, 1.0)
-hits = [sum(each.stats.cache_hits.values()) for each in (total, packed._pack_record)]
+from small.base.compiled import Piece, call
+from small.base.quick_compiler import by_address
+from small.caller import less, total
+record = (np.arange(4.0), 10)
+box, f = packed.Packed(record, "box"), numba.float64
+piece = Piece(less, f(by_address(numba.typeof(record)), f))
+found = call(total, "box", box, piece, 1.0)
+functions = (total, packed._pack_record, less.bare())
+hits = [sum(each.stats.cache_hits.values()) for each in functions]
 print(int(found), *hits)
 """
 
@@ -211,7 +230,8 @@ def test_kept_on_disk_across_processes(tmp_path):
     (folder / "base").mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "base" / "__init__.py").touch()
-    for module in (beside, compiled, nested, packed, piece_type, quick_compiler, rolled):
+    modules = (beside, compiled, nested, packed, packed_type, piece_type, quick_compiler, rolled)
+    for module in modules:
         source = Path(module.__file__)
         text = source.read_text().replace("blockwolfe.base", "small.base")
         (folder / "base" / source.name).write_text(text)
@@ -227,7 +247,7 @@ def test_kept_on_disk_across_processes(tmp_path):
         ).stdout.split()
         for _ in range(2)
     ]
-    assert found == [["17", "0", "0"], ["17", "1", "1"]]
+    assert found == [["7", "0", "0", "0"], ["7", "1", "1", "1"]]
 
 
 def test_threads_that_ask_at_once_get_one_memory(monkeypatch):

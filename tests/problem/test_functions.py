@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from blockwolfe.base.packed import Packed
+from blockwolfe.base.packed_type import ByAddress
 from zoo import PROBLEMS, tree_data
 
 COMPILED = [name for name in PROBLEMS if "python" not in name]
@@ -149,3 +151,19 @@ def arrays_of(data):
 def test_some_sequences_do_without_gram_matrix():
     assert (PROBLEMS["chain-long"]().blocks.data.gram_start < 0).any()
     assert (PROBLEMS["chain-dense"]().blocks.data.gram_start >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["chain-long", "multiclass-dense", "tree", "toy-jitted"])
+def test_tasks_functions_are_handed_data_and_scratch_by_address(name):
+    blocks = PROBLEMS[name]().blocks
+    for piece, places in (
+        (blocks.features.score, [0]),
+        (blocks.features.sqnorm, [0, 5]),
+        (blocks.oracles.maximize, [0, 3]),
+        (blocks.oracles.unpack, [0]),
+    ):
+        args = piece._numba_type_.signature.args
+        assert [k for k, of in enumerate(args) if isinstance(of, ByAddress)] == places
+    assert isinstance(blocks.packed_data, Packed)
+    assert blocks.packed_data.value is blocks.data
+    assert isinstance(blocks.scratch(), Packed)

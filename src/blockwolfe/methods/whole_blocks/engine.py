@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit, uninterrupted
-from blockwolfe.base.packed import Packing
+from blockwolfe.base.packed import Packing, unpack
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
@@ -121,7 +121,7 @@ class WholeEngine(AcceleratedEngine):
         self.waiting = Waiting(*np.zeros((2, self.n_blocks), dtype=np.int64))
         together = blocks.together if blocks.n_parts >= MANY_LABELS else 1
         self._rounds = Rounds(blocks)
-        self._own_work = make_whole_work(blocks.n_parts, together, self.own[1].rows)
+        self._own_work = make_whole_work(blocks.n_parts, together, unpack(self.own[1]).rows)
         self.is_accelerated = method.catalyst is not None
         if self.is_accelerated:
             self._take_up(setup.state)
