@@ -24,11 +24,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import (
-    NativeValue,
-    intrinsic,
-    unbox,
-)
+from numba.extending import NativeValue, intrinsic, unbox
 
 from blockwolfe.base.compiled import ahead, call, jit, rehearsal
 from blockwolfe.base.packed_type import HasRecord, PackedType, as_pointer, unpack

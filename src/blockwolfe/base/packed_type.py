@@ -20,7 +20,7 @@ __all__ = ["ByAddress", "HasRecord", "PackedType", "as_pointer", "by_value", "un
 
 
 class HasRecord:
-    """Base of `packed.Packed`."""
+    """What `unpack` knows a packed record by: the base of `packed.Packed`."""
 
     value: Any
 
@@ -36,11 +36,11 @@ def unpack(packed: Any) -> Any:
 
 
 class _Address(types.Type):
-    """A type of its own, whose values are addresses of records."""
+    """Values are addresses of records of one type."""
 
     def __init__(self, record: types.Type) -> None:
         self.record = record
-        super().__init__(name=f"{type(self).__name__.removesuffix('Type')}({record})")
+        super().__init__(name=f"{type(self).__name__}({record})")
 
     @property
     def key(self) -> types.Type:
@@ -49,7 +49,7 @@ class _Address(types.Type):
 
 
 class PackedType(_Address):
-    """The type of a packed record: that of the record, behind an address."""
+    """The type of a packed record."""
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Conversion | None:
         """Where the record is taken, by address or by value."""
@@ -58,7 +58,7 @@ class PackedType(_Address):
 
 
 class ByAddress(_Address):
-    """The type of a function's argument: that of the record, which is handed over by address."""
+    """The type of an argument that the function takes as a record, and is handed by address."""
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Conversion | None:
         """Also of a record that is not packed."""

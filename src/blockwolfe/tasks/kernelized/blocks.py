@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.inner import inner
+from blockwolfe.base.packed import Packed
 from blockwolfe.base.ragged import entries, starts
 from blockwolfe.kernels.filing import packed_inputs
 from blockwolfe.kernels.kernel import FittedKernel
@@ -153,10 +154,11 @@ def kernelized(
     """
     gram, gram_start, largest = _grams(fitted, offset)
     zero, n_parts = np.zeros(1, dtype=np.int64), made.n_parts
+    oracles = oracle_pieces(made, made.oracles)
     data = KernelData(
-        linear=made.data,
+        linear=Packed(made.data, ("linear", str(oracles.maximize._numba_type_))),
         features=feature_pieces(made),
-        oracles=oracle_pieces(made, made.oracles),
+        oracles=oracles,
         offset=offset,
         n_labels=n_labels,
         scale=scale,

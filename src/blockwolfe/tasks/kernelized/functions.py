@@ -42,7 +42,7 @@ class Pending(NamedTuple):
 class KernelData(NamedTuple):
     """What the functions read; `rows` has no entries where only A is to be summed."""
 
-    linear: Any  # data of the task without node inputs,
+    linear: Any  # data of the task without node inputs (packed),
     features: Features  # its functions, compiled,
     oracles: Oracles  # and its oracles
     offset: np.ndarray  # block i has nodes offset[i]:offset[i+1]
