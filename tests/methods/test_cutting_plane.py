@@ -17,7 +17,7 @@ from blockwolfe.dual.walking import state_of_corners
 from blockwolfe.methods.cutting_plane.n_slack import NSlackEngine
 from blockwolfe.methods.cutting_plane.one_slack import OneSlackEngine
 from blockwolfe.methods.registry import as_method
-from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.sweep import sweep
 from same_runs import assert_same, content
 from test_crafted_files import crafted
 from zoo import PROBLEMS, bounded, chain_data, enumerated_optimum

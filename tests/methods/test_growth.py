@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.sweep import sweep
 from zoo import chain_data, multiclass_data
 
 

@@ -14,8 +14,9 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.methods.bcfw import batches
 from blockwolfe.methods.bcfw import engine as block_engine
-from blockwolfe.problem.certificate import examine, sweep
+from blockwolfe.problem.certificate import examine
 from blockwolfe.problem.state import rebuild_v
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from plain_tasks import Labels
 from zoo import PROBLEMS, bounded, multiclass_data

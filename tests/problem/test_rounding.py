@@ -8,9 +8,9 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.base.rounding import ROUNDING
-from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.results.certificate import Certificate, faced
 from plain_tasks import Labels
 

@@ -8,8 +8,9 @@ import pytest
 
 import blockwolfe as bw
 from blockwolfe.methods.base import Method
-from blockwolfe.problem.certificate import primal_value, sweep
+from blockwolfe.problem.certificate import primal_value
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.results.summary import summary_rows

@@ -10,7 +10,7 @@ import blockwolfe as bw
 from blockwolfe.base import compiled, pace
 from blockwolfe.base.pace import OutOfTimeError, Pace
 from blockwolfe.methods.bcfw import engine as block_engine
-from blockwolfe.problem.certificate import sweep
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.problem.workers import Workers
 from blockwolfe.running import clock as run_clock
 from blockwolfe.solving import setup

@@ -28,7 +28,6 @@ from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.catalyst import Catalyst
 from blockwolfe.problem.blocks import Blocks, make_blocks
-from blockwolfe.problem.certificate import Sweep, sweep
 from blockwolfe.problem.state import (
     State,
     Store,
@@ -37,6 +36,7 @@ from blockwolfe.problem.state import (
     rebuild_v,
     within_bounds,
 )
+from blockwolfe.problem.sweep import Sweep, sweep
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.counts import Counts
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Answers, Sweep
 from blockwolfe.problem.state import ActiveSet, State
+from blockwolfe.problem.sweep import Answers, Sweep
 
 __all__ = ["dealt", "in_order", "join_states", "join_sweeps", "split_state"]
 

@@ -31,8 +31,8 @@ from blockwolfe.dual.point import DualPoint
 from blockwolfe.dual.shrink import stored_truth
 from blockwolfe.dual.stock import Stock, find_corner, insert_corner, remove_corner
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Answers, listed
 from blockwolfe.problem.state import ActiveSet, initial_state, rebuild_v
+from blockwolfe.problem.sweep import Answers, listed
 
 __all__ = ["PlaneSet", "insert_found"]
 

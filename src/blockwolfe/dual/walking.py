@@ -21,8 +21,8 @@ from blockwolfe.base.inner import inner
 from blockwolfe.base.ragged import entries, offsets
 from blockwolfe.dual.point import DualPoint
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Answers
 from blockwolfe.problem.state import ActiveSet, State, initial_state
+from blockwolfe.problem.sweep import Answers
 
 __all__ = ["block_slopes", "first_lam", "state_of_corners"]
 

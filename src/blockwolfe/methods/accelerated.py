@@ -13,8 +13,8 @@ from blockwolfe.dual.pulled import PulledPoint
 from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.catalyst import Catalyst, Centre, curvature_of
 from blockwolfe.methods.dual_engine import DualEngine, inside
-from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import State
+from blockwolfe.problem.sweep import Sweep
 from blockwolfe.problem.unit import objective_at_start
 
 __all__ = ["AcceleratedEngine", "AroundCentre"]

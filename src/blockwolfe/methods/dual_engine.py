@@ -14,7 +14,7 @@ from blockwolfe.dual.walking import block_slopes, first_lam, state_of_corners
 from blockwolfe.methods.base import Setup, WalkingEngine
 from blockwolfe.methods.diagnostics import gap_numbers
 from blockwolfe.methods.ledger import Ledger
-from blockwolfe.problem.certificate import Sweep, examine, prepare, sweep
+from blockwolfe.problem.certificate import examine
 from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import (
     State,
@@ -23,6 +23,7 @@ from blockwolfe.problem.state import (
     initial_state,
     weights_of,
 )
+from blockwolfe.problem.sweep import Sweep, prepare, sweep
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 

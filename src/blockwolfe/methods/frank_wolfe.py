@@ -16,8 +16,8 @@ from blockwolfe.dual.line_search import bounded_step, free_step
 from blockwolfe.dual.walking import state_of_corners
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.full_passes import FullPassEngine
-from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import State
+from blockwolfe.problem.sweep import Sweep
 from blockwolfe.rules.registry import register
 from blockwolfe.running.engine import Engine
 

@@ -9,7 +9,7 @@ import numpy as np
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
 from blockwolfe.methods.dual_engine import DualEngine
-from blockwolfe.problem.certificate import Sweep
+from blockwolfe.problem.sweep import Sweep
 from blockwolfe.results.certificate import Certificate
 
 __all__ = ["FullPassEngine"]

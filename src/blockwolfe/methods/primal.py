@@ -14,7 +14,7 @@ import numpy as np
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
 from blockwolfe.methods.base import Method, Setup
-from blockwolfe.problem.certificate import Sweep, listed, prepare, primal_of, primal_value, sweep
+from blockwolfe.problem.certificate import primal_of, primal_value
 from blockwolfe.problem.state import (
     Store,
     are_within_bounds,
@@ -22,6 +22,7 @@ from blockwolfe.problem.state import (
     rebuild_v,
     within_bounds,
 )
+from blockwolfe.problem.sweep import Sweep, listed, prepare, sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.results.restoring import record_of

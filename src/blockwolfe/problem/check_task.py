@@ -30,9 +30,9 @@ from blockwolfe.base.words import counted
 from blockwolfe.errors import OracleError
 from blockwolfe.problem.blocks import make_blocks
 from blockwolfe.problem.bounds import box_of
-from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.python_task import bounds_error
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.tasks.reading.inputs import n_examples, positional
 from blockwolfe.tasks.reading.vectors import called, check_protocol, dense_features, fitted_clone
 

@@ -11,9 +11,9 @@ import numpy as np
 from blockwolfe.base.checks import check_weight
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.doubts import check_answers, is_foreign
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.tasks.reading.inputs import count, n_examples, positional
 from blockwolfe.tasks.reading.vectors import called
 

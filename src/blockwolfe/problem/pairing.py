@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.problem.blocks import Blocks, SweepWork
-from blockwolfe.problem.certificate import primal_of, sweep
+from blockwolfe.problem.certificate import primal_of
 from blockwolfe.problem.state import Store
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.certificate import PrimalValue
 

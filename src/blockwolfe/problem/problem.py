@@ -14,9 +14,10 @@ from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks, make_blocks
 from blockwolfe.problem.bounds import box_of, check_kernel_bounds
-from blockwolfe.problem.certificate import examine, primal_value, sweep
+from blockwolfe.problem.certificate import examine, primal_value
 from blockwolfe.problem.pairing import primal_at
 from blockwolfe.problem.state import State, check_state, initial_state, pulled, weights_of
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.problem.unit import objective_at_start
 from blockwolfe.problem.workers import Workers, check_n_jobs
 from blockwolfe.results.certificate import Certificate

@@ -11,9 +11,9 @@ import numpy as np
 
 from blockwolfe.base.inner import inner
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import sweep
 from blockwolfe.problem.doubts import is_foreign
 from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.sweep import sweep
 
 __all__ = ["objective_at_start"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tools.mutants.mutant import Mutant
 
-FILE, STATE, BOUNDS = "problem/certificate.py", "problem/state.py", "problem/bounds.py"
+FILE, SWEEP = "problem/certificate.py", "problem/sweep.py"
+STATE, BOUNDS = "problem/state.py", "problem/bounds.py"
 RECORD, ROUNDED = "results/certificate.py", "problem/rounding.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
@@ -17,14 +18,14 @@ WEAK = f"{INEXACT}::test_weak_duality_holds_with_bounds[labels-bcfw]"
 
 MUTANTS = [
     Mutant(
-        FILE,
+        SWEEP,
         "out.hinge[position] = loss + corner_score - true_score",
         "out.hinge[position] = corner_score - true_score",
         "a primal without losses is below the optimum",
         DENSE,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "weight[i] * (loss + corner_score - mean_score) - store.ell[i]",
         "weight[i] * (loss + corner_score - mean_score)",
         "block gaps that are too large misguide the sampling",
@@ -32,27 +33,27 @@ MUTANTS = [
     ),
     Mutant(
         FILE,
-        "return 0.5 * lam * blocks.inner(w, w) + inner(blocks.weight, hinge)",
-        "return lam * blocks.inner(w, w) + inner(blocks.weight, hinge)",
+        "return 0.5 * lam * found.square + inner(blocks.weight, found.hinge)",
+        "return lam * found.square + inner(blocks.weight, found.hinge)",
         "another problem's primal",
         DENSE,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "begin, length = store.start[i], store.length[i]",
         "begin, length = store.start[i], store.length[i] - 1",
         "a part of the mean is left out of the gap",
         DENSE,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "total, whole = 0.0, size - size % 4",
         "total, whole = 0.0, size - size % 4 - 4",
         "four terms are added twice",
         DENSE,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "is_worse = hinge < -tolerance",
         "is_worse = hinge < -1e6 * tolerance",
         "an oracle that is a little worse than the truth certifies",
@@ -73,14 +74,14 @@ MUTANTS = [
         "tests/problem/test_rounding.py::test_outputs_that_the_oracle_passed_over_count",
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "is_valid = claims and not is_below_mean.any()",
         "is_valid = claims",
         "an oracle caught below a known output certifies",
         JUDGED,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "hinge = out.hinge + slack\n",
         "hinge = out.hinge\n",
         "a valid bound is refused, because its own output is worse than the truth",
@@ -94,7 +95,7 @@ MUTANTS = [
         WEAK,
     ),
     Mutant(
-        FILE,
+        SWEEP,
         "return np.asarray(self.answers.hinge + self.slack)",
         "return np.asarray(self.answers.hinge)",
         "the primal of an approximate oracle is below the optimum: a false certificate",
@@ -129,9 +130,9 @@ MUTANTS = [
         "tests/problem/test_rounding.py::test_a_gap_below_zero_is_rounding_or_a_fault",
     ),
     Mutant(
-        FILE,
-        "is_valid and not (slack > tolerance).any())",
-        "is_valid)",
+        SWEEP,
+        "is_exact = is_valid and not (slack > tolerance).any()",
+        "is_exact = is_valid",
         "bounds pass for exact answers",
         WEAK,
     ),

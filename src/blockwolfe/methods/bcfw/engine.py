@@ -32,7 +32,7 @@ from blockwolfe.methods.bcfw.rules import (
 from blockwolfe.methods.bcfw.stepping import step_piece
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.bcfw.working_set import order_in_working_set
-from blockwolfe.problem.certificate import broken_oracle, sweep
+from blockwolfe.problem.sweep import broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws

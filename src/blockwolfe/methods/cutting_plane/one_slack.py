@@ -22,7 +22,7 @@ from blockwolfe.dual.line_search import free_step
 from blockwolfe.dual.planes import PlaneSet
 from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.frank_wolfe import BatchEngine
-from blockwolfe.problem.certificate import Sweep
+from blockwolfe.problem.sweep import Sweep
 
 __all__ = ["OneSlackEngine"]
 

@@ -23,8 +23,9 @@ from blockwolfe.methods.extragradient.saddle import Saddle, WeightSide
 from blockwolfe.methods.extragradient.visits import Average, MeanWork, visit_saddle
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import primal_of, sweep
+from blockwolfe.problem.certificate import primal_of
 from blockwolfe.problem.state import dual_value, rebuild_v
+from blockwolfe.problem.sweep import sweep
 from blockwolfe.results.certificate import Certificate, faced
 
 __all__ = ["AverageEngine", "LeanEngine", "SaddleWork", "weight_side"]

@@ -16,7 +16,7 @@ from blockwolfe.methods.base import Method, Setup
 from blockwolfe.methods.primal import PrimalEngine
 from blockwolfe.methods.subgradient.log import Log, Merging, add_up
 from blockwolfe.methods.subgradient.visits import Counted, Pull, Room, Sums, add_visits
-from blockwolfe.problem.certificate import broken_oracle
+from blockwolfe.problem.sweep import broken_oracle
 from blockwolfe.rules.passes import Passes
 from blockwolfe.rules.sampling import Sampling
 

@@ -19,8 +19,8 @@ from blockwolfe.methods.bcfw.conjugate import Rounds
 from blockwolfe.methods.whole_blocks.groups import Waiting
 from blockwolfe.methods.whole_blocks.visits import make_whole_work, visit_whole_blocks
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.certificate import Sweep
 from blockwolfe.problem.state import ActiveSet, State
+from blockwolfe.problem.sweep import Sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.rules.passes import Passes
