@@ -8,7 +8,15 @@ from pathlib import Path
 import numba
 import pytest
 
-from blockwolfe.base import beside, compiled, nested, piece_type, quick_compiler, rolled
+from blockwolfe.base import (
+    beside,
+    compiled,
+    nested,
+    packed_type,
+    piece_type,
+    quick_compiler,
+    rolled,
+)
 from blockwolfe.structures import chain
 
 HELPER = """
@@ -41,7 +49,8 @@ def small(tmp_path):
     (folder / "base").mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "base" / "__init__.py").touch()
-    for module in (beside, compiled, nested, piece_type, quick_compiler, rolled):
+    modules = (beside, compiled, nested, packed_type, piece_type, quick_compiler, rolled)
+    for module in modules:
         source = Path(module.__file__)
         text = source.read_text().replace("blockwolfe.base", "small.base")
         (folder / "base" / source.name).write_text(text)
