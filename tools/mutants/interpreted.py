@@ -35,7 +35,7 @@ class Piece:
 
     def __init__(self, function: Any, signature: Any) -> None:
         self.function = function
-        self._numba_type_ = signature
+        self._numba_type_ = numba.types.Opaque(f"Piece[{signature}]")
 
     def __call__(self, *args: Any) -> Any:
         """Run it, on records themselves."""
@@ -72,6 +72,11 @@ def stack_vector(size: int) -> np.ndarray:
     return np.zeros(size)
 
 
+def stack_integers(size: int) -> np.ndarray:
+    """In place of `blockwolfe.base.lanes.stack_integers`."""
+    return np.zeros(size, dtype=np.int64)
+
+
 def _matrix(given: Any, n_rows: int, n_columns: int) -> np.ndarray:
     """Rows of a flat array, of which only the beginnings need be that far apart."""
     array, begin, stride = given
@@ -80,24 +85,32 @@ def _matrix(given: Any, n_rows: int, n_columns: int) -> np.ndarray:
 
 
 def add_product(rows: int, left: Any, right: Any, out: Any, shape: Any, scale: float) -> None:
-    """In place of `blockwolfe.base.lanes.add_product`."""
+    """In place of `blockwolfe.base.lanes.add_product`: sums are over features in order, too."""
     n_rows, size, n_columns = shape
     if n_rows and n_columns:
-        product = _matrix(left, n_rows, size) @ _matrix(right, size, n_columns)
+        a, b = _matrix(left, n_rows, size), _matrix(right, size, n_columns)
+        product = np.zeros((n_rows, n_columns))
+        for f in range(size):
+            product += a[:, f : f + 1] * b[f]
         _matrix(out, n_rows, n_columns)[:] += scale * product
 
 
-def add_product_of_columns(
-    rows: int, left: Any, right: Any, out: Any, shape: Any, scale: float
+def sum_rows(
+    lanes: int, x: Any, f: int, at: Any, factor: Any, span: Any, out: Any, to: int
 ) -> None:
-    """In place of `blockwolfe.base.lanes.add_product_of_columns`."""
-    n_rows, size, n_columns = shape
-    if n_rows and n_columns:
-        product = _matrix(left, size, n_rows).T @ _matrix(right, size, n_columns)
-        _matrix(out, n_rows, n_columns)[:] += scale * product
+    """In place of `blockwolfe.base.lanes.sum_rows`."""
+    out[to : to + lanes] = 0.0
+    for s in range(*span):
+        begin = at[s] + f
+        out[to : to + lanes] += factor[s] * x[begin : begin + lanes]
 
 
-for replacement in (stack_vector, add_product, add_product_of_columns):
+def add_transposed(size: int, left: Any, out: Any) -> None:
+    """In place of `blockwolfe.base.lanes.add_transposed`."""
+    _matrix(out, size, size)[:] += _matrix(left, size, size).T
+
+
+for replacement in (stack_vector, stack_integers, add_product, sum_rows, add_transposed):
     setattr(lanes, replacement.__name__, replacement)
 
 
