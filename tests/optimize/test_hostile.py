@@ -124,3 +124,43 @@ def test_projected_steps_survive_a_block_that_stands_still():
     method = bo.BlockProjectedGradient(bw.Cyclic(), certify_every=100_000)
     result = bo.minimize(f, domain, method, tol=1e-16, max_passes=8000)
     assert np.isfinite(result.x).all()
+
+
+CENTER = np.array([0.2, 0.3, 0.5])
+
+
+def worst_corner(gradient):
+    return np.eye(3)[np.argmax(gradient)]
+
+
+def squared(x):
+    return float((x - CENTER) @ (x - CENTER))
+
+
+WRONG_SIGNS = {
+    "oracle": (bo.SquaredNorm(CENTER), bo.Oracle(worst_corner, 3), "Is its sign right"),
+    "gradient": (
+        bo.Function(squared, lambda x: -2.0 * (x - CENTER), size=3), bo.Simplex(3), "of the grad"
+    ),
+    "value": (
+        bo.Function(lambda x: -squared(x), lambda x: -2.0 * (x - CENTER), size=3),
+        bo.Product([bo.Simplex(2), bo.Box([0.0], [1.0])]), "not convex",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["pairwise", "fw+predefined", "bcfw"])
+@pytest.mark.parametrize("name", WRONG_SIGNS)
+def test_a_wrong_sign_is_not_certified_at_the_first_point(name, method):
+    objective, domain, match = WRONG_SIGNS[name]
+    with pytest.raises(bw.OracleError, match=match):
+        bo.minimize(objective, domain, method)
+
+
+def test_a_first_point_that_is_the_minimum_is_certified():
+    """Also where f is not defined half-way to the farthest point."""
+    f = bo.Function(lambda x: -np.log(x[0] - 0.9), lambda x: np.array([-1 / (x[0] - 0.9), 0]))
+    for objective in (bo.SquaredNorm([3.0, -2.0]), f):
+        result = bo.minimize(objective, bo.Simplex(2))
+        assert result.status.name == "CERTIFIED"
+        assert result.x.tolist() == [1.0, 0.0]

@@ -10,6 +10,7 @@ from blockwolfe.base.identity import identify
 from blockwolfe.base.seeds import generator, seed_name
 from blockwolfe.errors import InputError, ModelFileError
 from blockwolfe.optimize.domains.base import Domain
+from blockwolfe.optimize.doubts import check_signs
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.methods.base import Optimizer, as_optimizer
 from blockwolfe.optimize.objectives.base import Objective
@@ -125,6 +126,8 @@ class Minimize(ToTolerance[OptimizeResult]):
     def outcome(self, driver: Driver[OptimizeResult], status: Status) -> OptimizeResult:
         """The point, its certificate, and how it was reached."""
         engine = self._engine
+        if status is Status.CERTIFIED:
+            check_signs(engine)
         unknown = Certificate.unknown(engine.n_blocks, engine.lam)
         certificate, x, active = driver.current or unknown, engine.w.copy(), engine.state()
         if driver.is_late and driver.kept is not None:
