@@ -257,3 +257,52 @@ def test_shuffled_pandas_rows_stay_with_their_labels():
     plain = bw.solve(bw.Problem(task, X, Y), 0.5, tol=1e-2)
     assert abs(shuffled.certificate.primal - plain.certificate.primal) <= 1e-2
     bw.check_task(bw.tasks.Multiclass(), pd.DataFrame(X).iloc[order], series)
+
+
+def chains_of_frames():
+    pd = pytest.importorskip("pandas")
+    data = bw.datasets.synthetic_chains(12, n_labels=3, n_features=4, random_state=0)
+    return [pd.DataFrame(x, columns=list("abcd")) for x in data.X], data.Y
+
+
+def as_graphs(frames):
+    return [bw.tasks.Graph(x, [[t, t + 1] for t in range(len(x) - 1)]) for x in frames]
+
+
+def as_masked(frames):
+    return [bw.tasks.Masked(x, np.ones((len(x), 3), dtype=bool)) for x in frames]
+
+
+@pytest.mark.parametrize(
+    ("task", "made"),
+    [
+        (bw.tasks.Chain(), list),
+        (bw.tasks.Chain(), as_masked),
+        (bw.tasks.Tree(), as_graphs),
+        (bw.tasks.Approximate(bw.tasks.Chain(), bw.tasks.Greedy()), list),
+    ],
+    ids=["Chain", "Masked", "Tree", "Approximate"],
+)
+def test_columns_of_a_data_frame_for_every_example_are_remembered(task, made, tmp_path):
+    frames, Y = chains_of_frames()
+    turned = [x[list("dcba")] for x in frames]
+    with pytest.raises(bw.InputError, match=r"X\[1\].* has 'd' as column 0 and X\[0\].* has 'a'"):
+        bw.StructuredSVM(task).fit(made([frames[0], *turned[1:]]), Y)
+    svm = bw.StructuredSVM(task, lam=0.1, tol=0.1, random_state=0).fit(made(frames), Y)
+    svm.save(tmp_path / "model.npz")
+    for fitted in (svm, bw.load(tmp_path / "model.npz")):
+        assert fitted.score(made(frames), Y) == svm.score(made(frames), Y)
+        assert {w.feature for w in bw.largest_weights(fitted, 30)} >= set("abcd")
+        with pytest.raises(ValueError, match="feature names should match"):
+            fitted.predict(made(turned))
+        with pytest.raises(bw.InputError, match="as column 0"):
+            fitted.predict(made([frames[0], turned[1]]))
+    svm.fit(made([x.to_numpy() for x in frames]), Y)
+    assert not hasattr(svm, "feature_names_in_")
+
+
+def test_per_position_remembers_columns():
+    frames, _ = chains_of_frames()
+    scaled = bw.PerPosition(StandardScaler()).fit(frames)
+    with pytest.raises(ValueError, match="feature names should match"):
+        scaled.transform([x[list("dcba")] for x in frames])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from blockwolfe.errors import InputError
 
 __all__ = [
     "array_of",
+    "check_columns",
     "check_finite",
     "check_sparse",
     "check_unmasked",
@@ -39,6 +41,7 @@ def stack_positions(
     ([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [1, 2])
     """
     wanted = f"a numeric ({unit}s, features) array (use astype(float) on objects){others}"
+    check_columns(features, what)
     rows = [_one_sequence(x, f"X[{i}]{what}", unit, wanted) for i, x in enumerate(features)]
     widths = {row.shape[1] for row in rows}
     if len(widths) > 1:
@@ -54,6 +57,20 @@ def stack_positions(
         matrix = np.concatenate(rows)
     is_single = keep_single and all(row.dtype == np.float32 for row in rows)
     return matrix.astype(np.float32 if is_single else np.float64, copy=False), length
+
+
+def check_columns(features: Sequence[Any], what: str = "") -> None:
+    """Refuse data frames of other columns than the first: features go by their place."""
+    named = [(i, list(x.columns)) for i, x in enumerate(features) if hasattr(x, "columns")]
+    for i, columns in named:
+        first, expected = named[0]
+        if columns != expected:
+            pairs = enumerate(zip_longest(columns, expected, fillvalue="nothing"))
+            k, (found, wanted) = next((k, pair) for k, pair in pairs if pair[0] != pair[1])
+            raise InputError(
+                f"X[{i}]{what} has {found!r} as column {k} and X[{first}]{what} has {wanted!r}; "
+                "expected data frames of the same columns in the same order."
+            )
 
 
 def check_finite(matrix: Any, offset: np.ndarray, unit: str = "position") -> None:

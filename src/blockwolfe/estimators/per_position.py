@@ -17,6 +17,7 @@ from blockwolfe.base.ragged import offsets
 from blockwolfe.data.labels import flatten
 from blockwolfe.data.positions import stack_positions
 from blockwolfe.errors import InputError, OptionError
+from blockwolfe.estimators.names import check_position_names
 from blockwolfe.tasks.reading.inputs import Masked, count, positional
 
 __all__ = ["PerPosition"]
@@ -76,6 +77,7 @@ class PerPosition(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """The rows of every sequence, transformed in one call."""
         check_is_fitted(self, "transformer_")
         sequences = _sequences(X)
+        check_position_names(self, sequences, reset=False)
         rows, length = _stacked(sequences)
         if rows.shape[1] != self.n_features_in_:
             raise InputError(
@@ -103,7 +105,9 @@ class PerPosition(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def _start(self, X: Any) -> tuple[Any, np.ndarray]:
         """A new copy of the transformer; and the rows of X, and how many each sequence has."""
         _check_transformer(self.transformer)
-        rows, length = _stacked(_sequences(X))
+        sequences = _sequences(X)
+        check_position_names(self, sequences, reset=True)
+        rows, length = _stacked(sequences)
         self.transformer_ = clone(self.transformer, safe=False)
         self.n_features_in_ = rows.shape[1]
         return rows, length

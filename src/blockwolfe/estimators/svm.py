@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.distributed.problem import ShardedProblem
 from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
 from blockwolfe.estimators.how_sure import HowSureEstimator
+from blockwolfe.estimators.names import check_names
 from blockwolfe.estimators.outputs import Outputs
 from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_callbacks
 from blockwolfe.estimators.validation import Stopping
@@ -169,10 +170,10 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.")
         self._check_strength()
-        self._check_names(X, reset=True)
+        check_names(self, self._task(), X, reset=True)
         if held_out is not None:
             check_held_out(held_out)
-            self._check_names(held_out[0], reset=False)
+            check_names(self, self._task(), held_out[0], reset=False)
         stopping = Stopping.of(self)
         train, held_out = stopping.split(self._task(), (X, y, sample_weight), held_out)
         problem = Problem(self._task(), *train, self.bounds)
@@ -326,16 +327,7 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
 
     def _check_input(self, X: Any) -> None:
         check_is_fitted(self, "w_")
-        self._check_names(X, reset=False)
-
-    def _check_names(self, X: Any, reset: bool) -> None:
-        """Remember the column names of a DataFrame, or compare with them."""
-        has_names = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
-        is_table = hasattr(X, "columns") or getattr(X, "ndim", 1) == 2
-        if not (reset or is_table):
-            return  # rows without names; the task says it if anything else is wrong with them
-        if has_names and isinstance(self._task(), (Multiclass, Multilabel)):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        check_names(self, self._task(), X, reset=False)
 
     def _task(self) -> Any:
         return Multiclass() if self.task is None else self.task

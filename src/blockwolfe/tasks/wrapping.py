@@ -15,7 +15,14 @@ from blockwolfe.tasks.measuring import measured
 from blockwolfe.tasks.reading.inputs import positional
 from blockwolfe.tasks.reading.vectors import check_protocol, fitted_clone
 
-__all__ = ["WrappingTask"]
+__all__ = ["WrappingTask", "unwrapped"]
+
+
+def unwrapped(task: Any) -> Any:
+    """The task that all wrappers are about."""
+    while isinstance(task, WrappingTask):
+        task = task.task
+    return task
 
 
 class WrappingTask(Learned, BaseEstimator):
