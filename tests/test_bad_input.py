@@ -533,3 +533,57 @@ def test_masked_entries_and_dates_are_no_numbers():
     bw.Problem(bw.tasks.Multiclass(), np.ma.masked_array(X.data), [0, 1, 1])
     with pytest.raises(bw.InputError, match="dates or times"):
         bw.Problem(bw.tasks.Multiclass(), np.array([["2020-01-01"], ["NaT"]], "M8[D]"), [0, 1])
+
+
+MEANT = {
+    "words": (["the", "cat"], r"X\[0\] has shape \(2,\).*\{'word': word\} for word in x\]"),
+    "a text": ("the cat", r"X\[0\] is a str; .*\{'word': word\} for word in x\.split\(\)\]"),
+    "a generator": (iter([[0.0]]), r"X\[0\] is a list_iterator; expected a numeric"),
+    "one sequence": (np.zeros(2), r"X\[0\] has shape \(2,\).*x\.reshape\(-1, 1\); .* \[x\]\."),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_what_is_meant_by_no_rows_of_numbers(name):
+    x, match = MEANT[name]
+    with pytest.raises(bw.InputError, match=match):
+        bw.Problem(bw.tasks.Chain(), [x], [["a", "b"]])
+
+
+def test_a_frame_of_strings_is_told_how_to_become_token_dicts():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(bw.InputError, match=r"x\.to_dict\('records'\) makes token dicts"):
+        bw.Problem(bw.tasks.Chain(), [pd.DataFrame({"w": ["the", "cat"]})], [["a", "b"]])
+
+
+def test_a_picture_of_labels_is_told_to_be_ravelled():
+    grids = bw.datasets.synthetic_grids(2, height=3, width=4)
+    with pytest.raises(bw.InputError, match=r"Y\[0\] has shape \(3, 4\).*y\.ravel\(\)"):
+        bw.Problem(bw.tasks.Cut(), grids.X, [y.reshape(3, 4) for y in grids.Y])
+
+
+@pytest.mark.parametrize("of_strings", [True, False])
+@pytest.mark.parametrize("is_list", [True, False])
+def test_missing_labels_are_named(of_strings, is_list):
+    pd = pytest.importorskip("pandas")
+    kind, labels = ("string", ["a", None, "b"]) if of_strings else ("Int64", [1, None, 2])
+    y = labels if is_list else pd.Series(labels, dtype=kind, index=[5, 6, 7])
+    found = "None" if is_list else "(<NA>|nan)"  # (versions of pandas differ)
+    with pytest.raises(bw.InputError, match=rf"Y\[1\] is {found}: the label is missing"):
+        bw.Problem(bw.tasks.Multiclass(), np.eye(3), y)
+    with pytest.raises(bw.InputError, match=rf"Y\[0\]\[1\] is {found}: the label is missing"):
+        bw.Problem(bw.tasks.Chain(), [np.eye(3)], [y])
+
+
+def test_missing_numbers_of_a_frame_are_found_as_nan_is():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"a": [1.0, None, 2.0], "b": [0.0, 1.0, 1.0]}, dtype="Float64")
+    with pytest.raises(bw.InputError, match=r"X\[1\] has nan at position 0, feature 0"):
+        bw.Problem(bw.tasks.Multiclass(), X, [0, 1, 1])
+
+
+def test_a_column_that_a_trace_does_not_have():
+    trace = bw.solve(bw.Problem(bw.tasks.Chain(3), X, Y), 0.5, "fw", tol=0.5).trace
+    assert len(trace["hit_rate"]) == len(trace["gap"]) == len(trace)
+    with pytest.raises(bw.OptionError, match="column='gaps' is not known; did you mean 'gap'"):
+        trace["gaps"]

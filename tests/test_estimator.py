@@ -306,3 +306,13 @@ def test_per_position_remembers_columns():
     scaled = bw.PerPosition(StandardScaler()).fit(frames)
     with pytest.raises(ValueError, match="feature names should match"):
         scaled.transform([x[list("dcba")] for x in frames])
+
+
+def test_options_of_a_task_that_is_left_out_can_be_searched():
+    X, y = multiclass_data(30)
+    search = GridSearchCV(
+        bw.StructuredSVM(tol=0.1, lam=0.1), {"task__bias": [True, False]}, cv=2, error_score="raise"
+    )
+    assert search.fit(X, y).best_estimator_.task.bias in (True, False)
+    with pytest.raises(ValueError, match="Invalid parameter 'bais'"):
+        bw.StructuredSVM().set_params(task__bais=True)

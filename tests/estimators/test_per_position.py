@@ -199,7 +199,7 @@ def test_what_is_no_transformer_is_refused(transformer, message):
         ([X[0], X[1][:0]], r"X\[1\] is empty"),
         ([X[0].astype(str)], r"X\[0\] has shape \(2, 3\) and type <U"),
         ([[{"word": "the"}]], r"X\[0\] has shape"),
-        ([None], r"X\[0\] has shape"),
+        ([None], r"X\[0\] is a NoneType"),
     ],
 )
 def test_bad_inputs_are_refused(given, message):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.data.missing import check_none_missing
 from blockwolfe.errors import InputError
 
 __all__ = ["flatten"]
@@ -55,6 +56,12 @@ def _one_sequence(y: Any, name: str) -> np.ndarray:
     # numpy turns a mixture such as ["a", 1] into strings without a word
     is_mixed = array.dtype.kind == "U" and not all(isinstance(label, str) for label in y)
     if array.ndim != 1 or array.dtype.kind not in "iuUb" or is_mixed:
+        check_none_missing(y, name)
+        if array.ndim > 1 and array.size:
+            raise InputError(
+                f"{name} has shape {array.shape}; expected one label per position, in one "
+                "dimension: y.ravel() of a picture."
+            )
         raise InputError(
             f"{name} is {reprlib.repr(y)}{_type_found(array)}; labels must be all strings or all "
             "integers, one per position."

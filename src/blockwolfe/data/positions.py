@@ -151,12 +151,29 @@ def _one_sequence(x: Any, name: str, unit: str, wanted: str) -> Any:
         check_sparse(x, name)
         raise
     if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} has shape {array.shape} and type {array.dtype}; expected {wanted}."
-        )
+        found = f"has shape {array.shape} and type {array.dtype}"
+        if array.ndim == 0:
+            found = f"is a {type(x).__name__}"
+        remedy = _remedy(x, array, "token dicts" in wanted)
+        raise InputError(f"{name} {found}; expected {wanted}.{remedy}")
     if not array.shape[0]:
         raise InputError(f"{name} is empty; expected at least one {unit}.")
     return array
+
+
+def _remedy(x: Any, array: np.ndarray, has_dicts: bool) -> str:
+    """What is most often meant by something else than rows of numbers."""
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        return " One feature for each is x.reshape(-1, 1); a single example is a list of one, [x]."
+    if not has_dicts:
+        return ""
+    if hasattr(x, "columns"):
+        return " Of a data frame, x.to_dict('records') makes token dicts."
+    if isinstance(x, str):
+        return " Of a text, [{'word': word} for word in x.split()] makes token dicts."
+    if array.ndim == 1 and array.dtype.kind == "U":
+        return " Of words, [{'word': word} for word in x] makes token dicts."
+    return ""
 
 
 def _stack_sparse(rows: list[Any], what: str) -> sp.csr_array:

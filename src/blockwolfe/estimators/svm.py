@@ -151,6 +151,17 @@ class StructuredSVM(HowSureEstimator, CallbackSupport, BaseEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    def set_params(self, **params: Any) -> StructuredSVM:
+        """As of any estimator; options of a task that is left out are those of `Multiclass`.
+
+        >>> StructuredSVM().set_params(task__bias=False).task
+        Multiclass(bias=False)
+        """
+        if self.task is None and any(name.startswith("task__") for name in params):
+            params = {"task": Multiclass(), **params}
+        super().set_params(**params)
+        return self
+
     def fit(
         self,
         X: Any,

@@ -11,6 +11,7 @@ import numpy as np
 from blockwolfe.base.markup import number, table
 from blockwolfe.base.optional import to_pandas, to_polars
 from blockwolfe.base.words import counted
+from blockwolfe.errors import unknown_option
 
 __all__ = ["Trace", "TraceRow"]
 
@@ -87,6 +88,9 @@ class TraceRow:
         return self.cache_hits / self.visits if self.visits else _NAN
 
 
+_DERIVED = ("valid", "oracle_share", "hit_rate")
+
+
 class Trace:
     """Rows of a run; ``trace["gap"]`` is a column as an array.
 
@@ -123,6 +127,8 @@ class Trace:
 
     def __getitem__(self, key: str | int) -> Any:
         if isinstance(key, str):
+            if key not in self.columns and key not in _DERIVED:
+                raise unknown_option("column", key, self.columns)
             return np.array([getattr(row, key) for row in self._rows])
         return self._rows[key]
 

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from blockwolfe.base.compiled import jit
+from blockwolfe.data.missing import check_none_missing
 from blockwolfe.errors import InputError
 from blockwolfe.features.emissions import add_parts, score_parts
 from blockwolfe.features.rows import Gathered, Tokens, gather_rows
@@ -142,6 +143,8 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
                 "Y[0] is a sequence, but Multiclass takes one label per example; "
                 "for sequences use task=Chain()."
             )
+        if isinstance(Y, (list, tuple)) or np.asarray(Y).dtype.kind in "Of":
+            check_none_missing(Y, "Y")
         is_mixed = isinstance(Y, (list, tuple)) and len({isinstance(y, str) for y in Y}) > 1
         if is_mixed:  # numpy would turn the others into strings without a word
             raise InputError("Y mixes strings with other labels; labels must be of one kind.")

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from blockwolfe.base.ragged import offsets
+from blockwolfe.data.missing import with_nan
 from blockwolfe.data.positions import (
     check_finite,
     check_sparse,
@@ -276,11 +277,12 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
     check_unmasked(X, "X")
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise InputError(f"X holds dates or times ({X.dtype}); convert them to numbers.")
-    named: dict[str, Any] = {"input_name": "X", "estimator": "StructuredSVM"}
-    try:  # (what is not finite is told with its place below)
-        table = check_array(X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **named)
+    try:
+        table = _checked_table(X)
     except ValueError as error:
         raise InputError(str(error)) from error
+    except TypeError:  # (pandas.NA is no number, not even NaN)
+        table = _checked_table(with_nan(np.asarray(X, dtype=object)))
     if sp.issparse(table) and not table.has_canonical_format:
         table = sp.csr_array(table, dtype=np.float64, copy=True)  # the user's stays as it is
         table.sum_duplicates()
@@ -288,6 +290,12 @@ def table_tokens(X: Any) -> tuple[Tokens, int]:
     if _shares_memory(matrix, X):
         matrix = matrix.copy()  # (X may be changed later)
     return tokens_of(matrix, np.ones(matrix.shape[0], dtype=np.int64)), matrix.shape[1]
+
+
+def _checked_table(X: Any) -> Any:
+    """As scikit-learn reads it; what is not finite is told with its place later."""
+    named: dict[str, Any] = {"input_name": "X", "estimator": "StructuredSVM"}
+    return check_array(X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **named)
 
 
 def _shares_memory(matrix: Any, X: Any) -> bool:
