@@ -364,3 +364,9 @@ def test_a_pattern_that_no_file_matches(inside, tmp_path):
     done = inside("train", "chain", tmp_path / "part-*.txt", "-o", tmp_path / "model.npz")
     assert done.returncode == 2
     assert "no file matches" in " ".join(done.stderr.split())
+
+
+def test_methods_are_listed_by_a_process_that_has_loaded_nothing_else():
+    done = program("methods", "--json")
+    assert done.returncode == 0, done.stderr
+    assert sorted(json.loads(done.stdout)) == [n for n in method_names() if "+" not in n]

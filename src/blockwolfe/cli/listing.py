@@ -18,8 +18,10 @@ def methods(json: o.Json = False) -> int:
       blockwolfe methods
       blockwolfe train chain train.txt -o model.npz --method bcfw+gap+pairwise+cache
     """
+    from blockwolfe.cli.methods import load_methods
     from blockwolfe.rules.registry import known
 
+    load_methods()
     found = {name: _told(method) for name, method in sorted(known("method").items())}
     rows = [(name, told["summary"], told["ends_with"]) for name, told in found.items()]
     words = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["EXAMPLES", "check_method"]
+__all__ = ["EXAMPLES", "check_method", "load_methods"]
 
 # What the shell completes; a list, so that completion and help need not load the methods.
 EXAMPLES = (
@@ -21,6 +21,12 @@ def check_method(words: str) -> str:
     """
     from blockwolfe.methods.registry import as_method
 
-    import_module("blockwolfe.solving")  # (by which all methods are known)
+    load_methods()
     as_method(words)
     return words
+
+
+def load_methods() -> None:
+    """Load the files by which all methods are known."""
+    import_module("blockwolfe.methods.registry")
+    import_module("blockwolfe.solving")
