@@ -1,5 +1,6 @@
 """Measures by name in scikit-learn's tools, and what the score of each task is."""
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -277,3 +278,21 @@ def test_scores_and_their_name_are_kept_with_the_model(tmp_path):
     kept = LambdaScores.of(bw.load(tmp_path / "m.npz"))
     assert kept.scoring == "chunk_f1"
     np.testing.assert_array_equal(kept.scores, svm.scores_)
+
+
+OUTPUTS = {
+    "integers": np.array([0, 1, 2]), "strings": np.array(["a", "B-X", "O"]),
+    "sequences": [np.array(["B-X", "O"]), np.array(["O"])], "sets": [{"a"}, set()],
+    "a table": np.array([[0, 1], [1, 0]]), "heads": [np.array([2, 0]), np.array([0])],
+    "links": [np.array([[0, 1]]), np.zeros((0, 2), dtype=int)], "None": [None, None],
+    "segments": [[(0, 2, "a")], [(0, 1, "b")]], "poses": [np.zeros((3, 2)), np.ones((3, 2))],
+    "alignments": [bw.tasks.Alignment([(0, 0)]), bw.tasks.Alignment([])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", bw.metrics.scorer_names()[1:])
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_outputs_that_a_measure_is_not_for_are_measured_or_refused(name, outputs):
+    Y = OUTPUTS[outputs]
+    with contextlib.suppress(bw.InputError):
+        assert 0.0 <= measure(name, Y, Y) <= 1.0

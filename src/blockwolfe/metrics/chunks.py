@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -99,6 +100,8 @@ def _kind(chunk: Chunk) -> str:
 
 
 def _both(y: Any, z: Any, i: int, scheme: _Scheme) -> tuple[set[Chunk], set[Chunk]]:
+    _check_tags(y, f"Y_true[{i}]")
+    _check_tags(z, f"Y_pred[{i}]")
     if len(y) != len(z):
         raise InputError(
             f"Y_true[{i}] has {len(y)} tags and Y_pred[{i}] has {len(z)}; expected as many."
@@ -106,6 +109,15 @@ def _both(y: Any, z: Any, i: int, scheme: _Scheme) -> tuple[set[Chunk], set[Chun
     find = _strict_chunks if scheme.is_strict else _loose_chunks
     true, found = _read(y, f"Y_true[{i}]", scheme), _read(z, f"Y_pred[{i}]", scheme)
     return set(find(true, scheme)), set(find(found, scheme))
+
+
+def _check_tags(tags: Any, where: str) -> None:
+    is_list = hasattr(tags, "__getitem__") and getattr(tags, "ndim", 1) == 1
+    if isinstance(tags, str) or not is_list:
+        raise InputError(
+            f"{where} is {reprlib.repr(tags)}; expected a sequence of tags, such as "
+            "['B-NP', 'I-NP', 'O']."
+        )
 
 
 def _read(tags: Sequence[Any], where: str, scheme: _Scheme) -> list[Tag]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,12 +83,19 @@ def segment_f1(Y_true: Any, Y_pred: Any, *, sample_weight: Any = None) -> F1Scor
     F1Score(precision=0.3333333333333333, recall=0.5, f1=0.4)
     """
     pairs = paired(Y_true, Y_pred)
-    sets = [(_triples(y), _triples(z)) for y, z in pairs]
+    sets = [
+        (_triples(y, f"Y_true[{i}]"), _triples(z, f"Y_pred[{i}]")) for i, (y, z) in enumerate(pairs)
+    ]
     return count_sets(sets, sample_weight)[""].score()
 
 
-def _triples(y: Any) -> set[tuple[int, int, Any]]:
-    return {(int(begin), int(end), label) for begin, end, label in y}
+def _triples(y: Any, where: str) -> set[tuple[int, int, Any]]:
+    try:
+        return {(int(begin), int(end), label) for begin, end, label in y}
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{where} is {reprlib.repr(y)}; expected a list of segments (begin, end, label)."
+        ) from error
 
 
 def _sides(Y_true: Any, Y_pred: Any) -> tuple[list[Any], list[Any], list[Any]]:
