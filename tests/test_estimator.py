@@ -1,5 +1,7 @@
 """The scikit-learn face: their own checks, searches, pipelines, and honest endings."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -299,6 +301,15 @@ def test_columns_of_a_data_frame_for_every_example_are_remembered(task, made, tm
             fitted.predict(made([frames[0], turned[1]]))
     svm.fit(made([x.to_numpy() for x in frames]), Y)
     assert not hasattr(svm, "feature_names_in_")
+
+
+def test_columns_of_frames_are_remembered_by_a_choice_of_lambda():
+    """And the models of its folds, which know no names, say nothing about them."""
+    frames, Y = chains_of_frames()
+    svm = bw.StructuredSVMCV(bw.tasks.Chain(), lams=[1.0, 0.1], cv=2, tol=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert svm.fit(frames, Y).feature_names_in_.tolist() == list("abcd")
 
 
 def test_per_position_remembers_columns():
