@@ -363,8 +363,7 @@ def _raise_worse_than_truth(i: int, hinge: float, bounds_error: bool) -> None:
 def prepare(blocks: Blocks, store: Store, work: SweepWork, scratch: Any) -> None:
     """Compile what `examine` runs, by running it on no block."""
     none = np.zeros(0, dtype=np.int64)
-    with np.errstate(all="ignore"):  # (where nothing runs yet, v is added up from empty memory)
-        v = rebuild_v(blocks, store)
+    v = rebuild_v(blocks, store)
     out = _room_for_answers(blocks, none, keep=False)
     of_pass = _of_pass(blocks, none, store, (v, blocks.corner_size), out)
     own = blocks.packed("own", work, scratch)
