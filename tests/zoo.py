@@ -15,6 +15,7 @@ from blockwolfe.problem.bounds import box_of
 from blockwolfe.rules.registry import known, words_of
 from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
+from plain_tasks import Labels, Tags
 
 
 class PlainTask:
@@ -111,6 +112,12 @@ def _sparse_chain():
     return bw.Problem(_chain(), [sp.csr_array(x) for x in X], Y)
 
 
+def _labels_python():
+    """The same problem as multiclass-dense, by a task that takes no time."""
+    X, Y = multiclass_data()
+    return bw.Problem(Labels(3, 5), [np.append(x, 1.0) for x in X], Y.tolist())
+
+
 def tree_data(n=8, n_labels=3, n_features=3, largest=4, seed=0):
     """Trees and forests with edge features."""
     rng = np.random.default_rng(seed)
@@ -197,8 +204,8 @@ PROBLEMS = {
     "tree": lambda: bw.Problem(bw.tasks.Tree(3, task_loss=SHARE), *tree_data()),
     "matching": lambda: bw.Problem(bw.tasks.Matching(normalize=True), *matching_data()),
     "toy-jitted": _toy,
-    "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
-    "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),
+    "multiclass-python": _labels_python,
+    "chain-python": lambda: bw.Problem(Tags(3, 4), *chain_data()),
     "toy-python": lambda: plain(_toy()),
 }
 
