@@ -1,39 +1,29 @@
 """The benchmark scripts run and print a table, on a small scale."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from scripts import run_script
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
 def table_of(script, *arguments):
     """Lines of the last Markdown table that a script prints, as cells."""
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / script), *map(str, arguments)],
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "cores, Python" in done.stdout
-    lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    printed = run_script(FOLDER / script, *arguments)
+    assert "cores, Python" in printed
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
     header, _, *body = ([cell.strip() for cell in line[1:-1].split("|")] for line in lines)
     return [dict(zip(header, line, strict=True)) for line in body]
 
 
 def test_speed_of_visits():
     """(it compares the dual with that of numpy)"""
-    command = [sys.executable, str(FOLDER / "speed.py"), "--small"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "same dual" in done.stdout
-    assert "SSG step" in done.stdout
+    printed = run_script(FOLDER / "speed.py", "--small")
+    assert "same dual" in printed
+    assert "SSG step" in printed
 
 
 def test_visits_beside_the_oracle():
