@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import replace
 
@@ -273,6 +274,14 @@ def hinge_terms(problem, i):
         (truth - dense_features(task, x, other, i), task.loss(y, other))
         for other in itertools.chain([y], task.outputs(x))
     ]
+
+
+@functools.cache
+def corners_of(name):
+    """(psi_i(y), L_i(y)) of all outputs of every block of a problem here, a row each."""
+    problem = PROBLEMS[name]()
+    terms = (hinge_terms(problem, i) for i in range(len(problem)))
+    return [np.array([[*psi, loss] for psi, loss in found]) for found in terms]
 
 
 def enumerated_primal(problem, w, lam):
