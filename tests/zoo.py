@@ -266,6 +266,7 @@ METHODS = [method for method in _ALL if as_method(method).has_dual]
 PRIMAL_METHODS = [method for method in _ALL if not as_method(method).has_dual]
 
 
+@functools.lru_cache(maxsize=1000)
 def hinge_terms(problem, i):
     """(psi_i(y), L_i(y)) of every output of example i, by enumeration."""
     task, x, y = problem.task, problem.X[i], problem.Y[i]
