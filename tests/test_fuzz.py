@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
-from amount import ALL
+from amount import some
 from blockwolfe.kernels.store import RowStore
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.blocks import Blocks
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 SEED = 20_000_000
 # Cases of each family, a third of them by default.
 CASES = {"problems": 120, "kernels": 60, "kills": 6, "files": 60, "inputs": 60, "general": 90}
-CASES = {family: number if ALL else number // 3 for family, number in CASES.items()}
+CASES = {family: some(number) for family, number in CASES.items()}
 SLACK_OVER_LOCAL_SEARCH = 1440742734
 
 
