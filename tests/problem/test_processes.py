@@ -315,7 +315,7 @@ print(result.status.name, result.certificate.gap, flush=True)
 
 @contextlib.contextmanager
 def hung_run(folder, limit="inf"):
-    """A run in which both workers hang, each with a process of its own."""
+    """A run in which both workers hang, one in C, each with a process of its own."""
     script = folder / "run.py"
     script.write_text(HUNG)
     marks = folder / "marks"
@@ -330,6 +330,7 @@ def hung_run(folder, limit="inf"):
             if run.poll() is not None:
                 break
             time.sleep(0.05)
+        assert (folder / "marks-in-C").is_dir()
         yield run, [int(mark.name) for mark in marks.iterdir()]
     finally:
         run.kill()
