@@ -16,7 +16,7 @@ from blockwolfe.problem.bounds import box_of
 from blockwolfe.rules.registry import known, words_of
 from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
-from plain_tasks import Labels, Tags
+from plain_tasks import ListedLabels, Tags
 
 
 class PlainTask:
@@ -116,7 +116,7 @@ def _sparse_chain():
 def _labels_python():
     """The same problem as multiclass-dense, by a task that takes no time."""
     X, Y = multiclass_data()
-    return bw.Problem(Labels(3, 5), [np.append(x, 1.0) for x in X], Y.tolist())
+    return bw.Problem(ListedLabels(3, 5), [np.append(x, 1.0) for x in X], Y.tolist())
 
 
 def tree_data(n=8, n_labels=3, n_features=3, largest=4, seed=0):
