@@ -39,9 +39,11 @@ def main() -> None:
     parser = options(__doc__, needs_data=True)
     parser.add_argument("--column", default="upos", help="what is predicted")
     parser.add_argument("--at-most", type=int, help="sentences to train on; all by default")
+    lines = list(range(len(LINES)))
+    parser.add_argument("--lines", type=int, nargs="+", choices=lines, default=lines)
     given = parser.parse_args()
-    templates = ["\n".join(list(LINES.values())[: k + 1]) for k in range(len(LINES))]
-    rows = [line(*one, given) for one in zip(LINES, templates, strict=True)]
+    templates = ["\n".join(list(LINES.values())[: k + 1]) for k in lines]
+    rows = [line(list(LINES)[k], templates[k], given) for k in given.lines]
     publish(given.output, table(HEADER, rows), machine())
 
 

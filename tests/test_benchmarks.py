@@ -1,39 +1,30 @@
 """The benchmark scripts run and print a table, on a small scale."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from amount import ALL
+from scripts import run_script
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
 def table_of(script, *arguments):
     """Lines of the last Markdown table that a script prints, as cells."""
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / script), *map(str, arguments)],
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "cores, Python" in done.stdout
-    lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    printed = run_script(FOLDER / script, *arguments)
+    assert "cores, Python" in printed
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
     header, _, *body = ([cell.strip() for cell in line[1:-1].split("|")] for line in lines)
     return [dict(zip(header, line, strict=True)) for line in body]
 
 
 def test_speed_of_visits():
     """(it compares the dual with that of numpy)"""
-    command = [sys.executable, str(FOLDER / "speed.py"), "--small"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "same dual" in done.stdout
-    assert "SSG step" in done.stdout
+    printed = run_script(FOLDER / "speed.py", "--small")
+    assert "same dual" in printed
+    assert "SSG step" in printed
 
 
 def test_visits_beside_the_oracle():
@@ -118,7 +109,7 @@ def test_tables_of_real_data(data_home, script):
         assert RANGES.keys() & row.keys()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, 2] if ALL else [2])
 def test_predictions_of_every_model_in_one_table(tmp_path, jobs):
     pytest.importorskip("pycrfsuite")
     records = tmp_path / "lines.jsonl"
@@ -183,9 +174,11 @@ def test_what_the_defaults_rest_on():
 
 
 def test_more_features_of_words_tell_more(data_home):
-    rows = table_of("features_table.py", "--at-most", 150, "--data-home", data_home)
+    lines = range(5) if ALL else (0, 4)
+    arguments = ["--at-most", 60, "--data-home", data_home, "--lines", *lines]
+    rows = table_of("features_table.py", *arguments)
     found = [number(row["held out"]) for row in rows]
-    assert len(rows) == 5
+    assert len(rows) == len(lines)
     assert found[0] < found[-1]
     assert number(rows[0]["weights"]) < number(rows[-1]["weights"])
 

@@ -1,12 +1,10 @@
 """Every script in examples/ runs as a reader would run it, on small data, and draws its picture."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from scripts import run_script
 from tools.pictures import SCRIPTS as DRAWN
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -18,16 +16,8 @@ def test_example_runs(name, tmp_path):
     source = (EXAMPLES / name).read_text()
     draws = "--output" in source
     folder = tmp_path / "pictures"  # (not there yet)
-    options = ["--small", "--output", str(folder)] if draws else []
-    run = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.strip()
+    options = ["--small", "--output", folder] if draws else []
+    assert run_script(EXAMPLES / name, *options).strip()
     pictures = list(folder.glob("*.png"))
     assert bool(pictures) == draws
     assert {picture.name for picture in pictures} >= set(DRAWN.get(f"examples/{name}", ()))

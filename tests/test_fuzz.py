@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from amount import some
 from blockwolfe.kernels.store import RowStore
 from blockwolfe.methods.registry import as_method
 from blockwolfe.problem.blocks import Blocks
@@ -24,7 +25,9 @@ from tools.fuzz.reproducer import read, save
 
 ROOT = Path(__file__).parents[1]
 SEED = 20_000_000
-N_PROBLEMS, N_KILLS = 120, 4
+# Cases of each family, a third of them by default.
+CASES = {"problems": 120, "kernels": 60, "kills": 6, "files": 60, "inputs": 60, "general": 90}
+CASES = {family: some(number) for family, number in CASES.items()}
 SLACK_OVER_LOCAL_SEARCH = 1440742734
 
 
@@ -33,7 +36,7 @@ SLACK_OVER_LOCAL_SEARCH = 1440742734
 
 @pytest.mark.parametrize("part", range(4))
 def test_problems(part, tmp_path):
-    size = N_PROBLEMS // 4
+    size = CASES["problems"] // 4
     for seed in range(SEED + part * size, SEED + (part + 1) * size):
         common.forget()
         folder = tmp_path / str(seed)
@@ -44,11 +47,10 @@ def test_problems(part, tmp_path):
             pytest.fail(f"problems, seed {seed}: {error!r}\n{common.drawn()}")
 
 
-@pytest.mark.parametrize("family", ["kernels", "kills", "files", "inputs", "general"])
+@pytest.mark.parametrize("family", [family for family in CASES if family != "problems"])
 def test_other_families(family, tmp_path):
     pytest.importorskip(f"tools.fuzz.{family}")
-    numbers = {"kernels": 60, "kills": N_KILLS, "files": 60, "inputs": 60, "general": 100}
-    number = numbers[family]
+    number = CASES[family]
     command = [sys.executable, "-m", "tools.fuzz", "--families", family, "--jobs", "1"]
     command += ["--cases", str(number), "--seed", str(SEED), "--failures", str(tmp_path / "found")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -121,7 +123,7 @@ def changed(monkeypatch, tmp_path, change):
 
     monkeypatch.setattr(problems.bw, "solve", changed_solve)
     messages = []
-    for seed in range(SEED, SEED + 60):  # (methods without a gap have none that is wrong)
+    for seed in range(SEED, SEED + 30):  # (methods without a gap have none that is wrong)
         try:
             folder = tmp_path / str(seed)
             folder.mkdir()
@@ -147,7 +149,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_wrong_certificate_is_noticed(name, monkeypatch, tmp_path):
     found = changed(monkeypatch, tmp_path, CHANGES[name])
-    assert len(found) > 20
+    assert len(found) > 10
     assert any(message.startswith(name) for message in found), found
 
 
@@ -244,7 +246,7 @@ FOUND = {
     3: "the process ended with exit code 3",
     4: "left behind: tmp/stray",
     5: "left behind: process",
-    6: "no end after 20 s",
+    6: "no end after 10 s",
 }
 
 
@@ -256,7 +258,7 @@ def test_crashes_hangs_orphans_and_strays_are_found(tmp_path):
         (package / file.name).write_text(file.read_text())
     (package / "problems.py").write_text(WRONG)
     command = [sys.executable, "-m", "tools.fuzz", "--families", "problems", "--jobs", "2"]
-    command += ["--cases", "7", "--seed", "7", "--limit", "20"]
+    command += ["--cases", "7", "--seed", "7", "--limit", "10"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("fuzz-failures/*")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from blockwolfe.problem.bounds import box_of
 from blockwolfe.rules.registry import known, words_of
 from blockwolfe.tasks.reading.vectors import dense_features
 from blockwolfe.tasks.toy import toy_problem
+from plain_tasks import ListedLabels, Tags
 
 
 class PlainTask:
@@ -111,6 +113,12 @@ def _sparse_chain():
     return bw.Problem(_chain(), [sp.csr_array(x) for x in X], Y)
 
 
+def _labels_python():
+    """The same problem as multiclass-dense, by a task that takes no time."""
+    X, Y = multiclass_data()
+    return bw.Problem(ListedLabels(3, 5), [np.append(x, 1.0) for x in X], Y.tolist())
+
+
 def tree_data(n=8, n_labels=3, n_features=3, largest=4, seed=0):
     """Trees and forests with edge features."""
     rng = np.random.default_rng(seed)
@@ -197,8 +205,8 @@ PROBLEMS = {
     "tree": lambda: bw.Problem(bw.tasks.Tree(3, task_loss=SHARE), *tree_data()),
     "matching": lambda: bw.Problem(bw.tasks.Matching(normalize=True), *matching_data()),
     "toy-jitted": _toy,
-    "multiclass-python": lambda: plain(PROBLEMS["multiclass-dense"]()),
-    "chain-python": lambda: plain(PROBLEMS["chain-dense"]()),
+    "multiclass-python": _labels_python,
+    "chain-python": lambda: bw.Problem(Tags(3, 4), *chain_data()),
     "toy-python": lambda: plain(_toy()),
 }
 
@@ -258,6 +266,7 @@ METHODS = [method for method in _ALL if as_method(method).has_dual]
 PRIMAL_METHODS = [method for method in _ALL if not as_method(method).has_dual]
 
 
+@functools.lru_cache(maxsize=1000)
 def hinge_terms(problem, i):
     """(psi_i(y), L_i(y)) of every output of example i, by enumeration."""
     task, x, y = problem.task, problem.X[i], problem.Y[i]
@@ -266,6 +275,14 @@ def hinge_terms(problem, i):
         (truth - dense_features(task, x, other, i), task.loss(y, other))
         for other in itertools.chain([y], task.outputs(x))
     ]
+
+
+@functools.cache
+def corners_of(name):
+    """(psi_i(y), L_i(y)) of all outputs of every block of a problem here, a row each."""
+    problem = PROBLEMS[name]()
+    terms = (hinge_terms(problem, i) for i in range(len(problem)))
+    return [np.array([[*psi, loss] for psi, loss in found]) for found in terms]
 
 
 def enumerated_primal(problem, w, lam):

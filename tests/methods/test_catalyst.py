@@ -1,5 +1,6 @@
 """Acceleration: what is certified, what stays when the centre moves, and when it ends."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -72,12 +73,9 @@ def test_options_that_do_not_go_together_are_refused():
 # -- certificates -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["chain-dense", "chain-weighted", "tree", "matching", "toy-python"]
-)
-@pytest.mark.parametrize("has_bounds", [False, True])
-@pytest.mark.parametrize("step", [bw.FW(), bw.Pairwise(), bw.Away()])
-def test_the_optimum_is_between_primal_and_dual(name, has_bounds, step):
+@functools.cache
+def solved_by_enumeration(name, has_bounds):
+    """A problem and its optimum."""
     problem = PROBLEMS[name]()
     bounds = bounded(problem) if has_bounds else None
     if has_bounds:
@@ -85,9 +83,18 @@ def test_the_optimum_is_between_primal_and_dual(name, has_bounds, step):
         problem = bw.Problem(
             problem.task, problem.X, problem.Y, sample_weight=weight, bounds=bounds
         )
+    return problem, enumerated_optimum(problem, 0.05, bounds)[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["chain-dense", "chain-weighted", "tree", "matching", "toy-python"]
+)
+@pytest.mark.parametrize("has_bounds", [False, True])
+@pytest.mark.parametrize("step", [bw.FW(), bw.Pairwise(), bw.Away()])
+def test_the_optimum_is_between_primal_and_dual(name, has_bounds, step):
+    problem, best = solved_by_enumeration(name, has_bounds)
     method = bw.BCFW(step=step, catalyst=STRONG)
     found = bw.solve(problem, 0.05, method, 0.01, max_passes=2000, random_state=0)
-    best, _ = enumerated_optimum(problem, 0.05, bounds)
     certificate = found.certificate
     assert found.is_certified
     assert certificate.dual <= best + 1e-9

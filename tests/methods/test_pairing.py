@@ -188,8 +188,9 @@ def test_weights_outside_their_bounds_are_not_certified():
         bw.InputError, match=r"w\[\d+\] is .*; expected a number between its bounds"
     ):
         bw.certify(boxed, boxed.initial_state(), 0.01, w=w)
+    best = bw.solve(boxed, 0.01, tol=1e-3, random_state=0)
     inside = bw.certify(boxed, boxed.initial_state(), 0.01, w=np.clip(w, 0.0, 0.05))
-    assert inside.primal >= bw.solve(boxed, 0.01, tol=1e-6, random_state=0).certificate.dual
+    assert inside.primal >= best.certificate.dual
 
 
 def test_the_certificate_of_given_weights_is_theirs_also_where_they_are_worse():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import blockwolfe as bw
+from amount import ALL
 from blockwolfe.running.checkpoint import Writer
 from plain_tasks import Labels
 from zoo import multiclass_data
@@ -112,7 +113,7 @@ def test_a_path_killed_within_a_lambda_ends_as_if_undisturbed(tmp_path, monkeypa
             within.append(len(path["point_lam"]) > 0 and engine.lam < path["point_lam"][-1])
             raise ArithmeticError
 
-    for crash_after in (1, 9, 20, 37):
+    for crash_after in (1, 9, 20, 37) if ALL else (1, 20):
         n_written[0] = 0
         given["checkpoint"] = bw.Checkpoint(tmp_path / f"{crash_after}.npz", every=0.0)
         with monkeypatch.context() as patch:

@@ -6,6 +6,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.base.packed import Packed
 from blockwolfe.base.packed_type import ByAddress
+from blockwolfe.tasks.reading.vectors import dense_features
 from zoo import PROBLEMS, tree_data
 
 COMPILED = [name for name in PROBLEMS if "python" not in name]
@@ -72,7 +73,7 @@ def test_corners_are_the_features_of_outputs(name):
     for i in range(len(problem)):
         a, b = truth.start[i], truth.start[i + 1]
         F = columns(blocks, i, truth.part[a:b])
-        expected = problem.task.features(problem.X[i], problem.Y[i])
+        expected = dense_features(problem.task, problem.X[i], problem.Y[i], i)
         np.testing.assert_allclose(F @ truth.value[a:b], expected, atol=1e-12)
 
 

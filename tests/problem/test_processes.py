@@ -69,10 +69,6 @@ def certified(problem, n_jobs):
 # -- workers that are lost -------------------------------------------------------------------------
 
 
-def exit_by_code():
-    os._exit(3)
-
-
 def exit_by_sys():
     sys.exit(3)
 
@@ -82,13 +78,7 @@ def killed():
 
 
 @pytest.mark.parametrize(
-    ("end", "words"),
-    [
-        (exit_by_code, "exited with 3"),
-        (exit_by_sys, "exited with 3"),
-        (killed, "was killed by SIGKILL"),
-    ],
-    ids=["_exit", "sys.exit", "killed"],
+    ("end", "words"), [(exit_by_sys, "exited with 3"), (killed, "was killed by SIGKILL")]
 )
 def test_a_lost_worker_is_named_and_replaced(end, words, tmp_path):
     first = str(tmp_path / "first")
@@ -262,33 +252,39 @@ def test_weights_that_change_in_place_are_sent_again():
         processes.end()
 
 
-@pytest.mark.parametrize("message", [0, 1, 2])
-def test_an_interrupt_while_weights_are_sent_leaves_no_old_ones(message, monkeypatch):
+def test_an_interrupt_while_weights_are_sent_leaves_no_old_ones(monkeypatch):
     """Else a worker would answer at an old w, and be taken at its word in a certificate."""
     problem = problem_that(lambda x, y: None)
     processes, order = Processes(problem.blocks.data, 2), np.arange(12)
-    first, second = np.random.default_rng(0).normal(size=(2, 12))
-    left = iter([False] * message + [True])
+    rng = np.random.default_rng(0)
 
-    def packed(request):
-        if next(left, False):
-            os.kill(os.getpid(), signal.SIGINT)
-        return dumps(request)
+    def interrupted_at(message):
+        left = iter([False] * message + [True])
+
+        def packed(request):
+            if next(left, False):
+                os.kill(os.getpid(), signal.SIGINT)
+            return dumps(request)
+
+        return packed
 
     try:
-        processes.answers(order, first, lambda: None)
-        monkeypatch.setattr("blockwolfe.problem.processes.dumps", packed)
-        with pytest.raises(KeyboardInterrupt):
-            processes.answers(order, second, lambda: None)
-        found = processes.answers(order, second, lambda: None)
-        assert found == {i: problem.blocks.data.ask(i, second) for i in order}
+        for message in range(3):
+            first, second = rng.normal(size=(2, 12))
+            processes.answers(order, first, lambda: None)
+            with monkeypatch.context() as patch:
+                patch.setattr("blockwolfe.problem.processes.dumps", interrupted_at(message))
+                with pytest.raises(KeyboardInterrupt):
+                    processes.answers(order, second, lambda: None)
+            found = processes.answers(order, second, lambda: None)
+            assert found == {i: problem.blocks.data.ask(i, second) for i in order}
     finally:
         processes.end()
 
 
 HUNG = """
-import ctypes, os, subprocess, sys, time
-folder, how, tests = sys.argv[1:4]
+import contextlib, ctypes, os, subprocess, sys, time
+folder, limit, tests = sys.argv[1:4]
 sys.path.insert(0, tests)
 import blockwolfe as bw
 from blockwolfe.running.clock import Clock
@@ -303,28 +299,28 @@ class Hanging(Labels):
             own = subprocess.Popen(["sleep", "1000"])  # some solver of its own
             for pid in (os.getpid(), own.pid):
                 open(os.path.join(folder, str(pid)), "w").close()
-            if how == "C":
+            with contextlib.suppress(FileExistsError):  # (one hangs in C, the other in Python)
+                os.mkdir(folder + "-in-C")
                 ctypes.PyDLL(None).pause()  # never lets go of the interpreter
             while True:
                 time.sleep(1)
         return super().augmented_decode(x, y, w)
 
 problem = bw.Problem(Hanging(3, 4), *multiclass_data())
-limit = 10.0 if how == "limit" else None
 Clock.__call__ = lambda self: 1000.0 if len(os.listdir(folder)) == 4 else 0.0  # once both hang
-result = bw.solve(problem, 0.05, "bcfw", n_jobs=2, time_limit=limit)
+result = bw.solve(problem, 0.05, "bcfw", n_jobs=2, time_limit=float(limit))
 print(result.status.name, result.certificate.gap, flush=True)
 """
 
 
 @contextlib.contextmanager
-def hung_run(folder, how):
-    """A run in which both workers hang, each with a process of its own."""
+def hung_run(folder, limit="inf"):
+    """A run in which both workers hang, one in C, each with a process of its own."""
     script = folder / "run.py"
     script.write_text(HUNG)
     marks = folder / "marks"
     marks.mkdir()
-    arguments = [str(script), str(marks), how, str(Path(__file__).parent.parent)]
+    arguments = [str(script), str(marks), limit, str(Path(__file__).parent.parent)]
     run = subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -334,6 +330,7 @@ def hung_run(folder, how):
             if run.poll() is not None:
                 break
             time.sleep(0.05)
+        assert (folder / "marks-in-C").is_dir()
         yield run, [int(mark.name) for mark in marks.iterdir()]
     finally:
         run.kill()
@@ -351,16 +348,15 @@ def assert_all_end(pids):
 
 
 def test_a_time_limit_ends_a_run_whose_workers_hang(tmp_path):
-    with hung_run(tmp_path, "limit") as (run, pids):
+    with hung_run(tmp_path, limit="10") as (run, pids):
         out, err = run.communicate(timeout=LONG)
         assert out.split() == ["TIME_LIMIT", "nan"], err
         assert len(pids) == 4
         assert_all_end(pids)
 
 
-@pytest.mark.parametrize("how", ["Python", "C"])
-def test_one_interrupt_ends_a_run_whose_workers_hang(tmp_path, how):
-    with hung_run(tmp_path, how) as (run, pids):
+def test_one_interrupt_ends_a_run_whose_workers_hang(tmp_path):
+    with hung_run(tmp_path) as (run, pids):
         assert len(pids) == 4
         run.send_signal(signal.SIGINT)
         assert run.stderr.readline().startswith("blockwolfe: interrupted")
@@ -369,9 +365,8 @@ def test_one_interrupt_ends_a_run_whose_workers_hang(tmp_path, how):
         assert_all_end(pids)
 
 
-@pytest.mark.parametrize("how", ["Python", "C"])
-def test_workers_end_with_a_parent_that_is_killed(tmp_path, how):
-    with hung_run(tmp_path, how) as (run, pids):
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    with hung_run(tmp_path) as (run, pids):
         assert len(pids) == 4
         run.kill()
         run.wait(LONG)
@@ -407,4 +402,4 @@ def test_runs_that_end_leave_no_warning(tmp_path):
     problem = problem_that(lambda x, y: None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert certified(problem, n_jobs=3) == certified(problem, n_jobs=1)
+        assert certified(problem, n_jobs=2) == certified(problem, n_jobs=1)

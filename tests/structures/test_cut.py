@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse.csgraph import maximum_flow
 
 import blockwolfe as bw
+from amount import some
 from blockwolfe.structures import cut
 from blockwolfe.structures.chain import FORBIDDEN
 
@@ -47,7 +48,7 @@ def graphs(draw):
     return unary, pairwise, np.array(edges, dtype=int).reshape(-1, 2)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=some(1000), deadline=None)
 @given(graphs())
 def test_cut_equals_enumeration_with_the_fewest_ones(case):
     np.testing.assert_array_equal(cut.maximize(*case), best_with_fewest_ones(*case))

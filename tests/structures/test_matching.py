@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import blockwolfe as bw
+from amount import some
 from blockwolfe.structures import matching
 from blockwolfe.structures.augmenting_paths import n_scratch
 from blockwolfe.structures.links import all_links
@@ -57,7 +58,7 @@ def test_links_come_in_order_however_they_were_given():
     assert found.tolist() == sorted(links)
 
 
-@settings(max_examples=2500, deadline=None)
+@settings(max_examples=some(2500), deadline=None)
 @given(cases())
 def test_equals_enumeration(case):
     scores, links, shape, capacity = case

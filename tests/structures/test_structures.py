@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from amount import some
 from blockwolfe.errors import InputError
 from blockwolfe.structures import chain, choice
 
@@ -33,7 +34,7 @@ def lowest_best_backwards(unary, transition, outputs):
     return min(winners, key=lambda y: tuple(reversed(y)))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=some(1500), deadline=None)
 @given(chains(), st.booleans())
 def test_chain_equals_enumeration(case, has_mask):
     unary, transition, allowed = case

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amount import some
 from blockwolfe.errors import InputError
 from blockwolfe.structures import subset, tree
 
@@ -26,7 +27,7 @@ def best_of_all(unary, pairwise, ends):
     return max(subset.score(unary, pairwise, ends, z) for z in outputs)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=some(1000), deadline=None)
 @given(instances())
 def test_equals_enumeration(instance):
     found = subset.maximize(*instance)

@@ -40,7 +40,7 @@ METHODS = ["bcfw", "fw", "auto", "bcfw+gap+pairwise+cache"]
 
 @pytest.mark.parametrize("name", TASKS)
 def test_check_task(name):
-    X, Y = data()
+    X, Y = data(n=6)
     for given in (X, sp.csr_array(X)):
         report = bw.check_task(TASKS[name](), given, Y)
         assert report.n_enumerated == len(Y)
@@ -48,7 +48,7 @@ def test_check_task(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_primal_by_enumeration_and_certificates(name):
-    X, Y = data()
+    X, Y = data(n=8)
     problem = bw.Problem(TASKS[name](), X, Y)
     for method in METHODS:
         result = bw.solve(problem, 0.1, method, tol=1e-2, max_passes=3000, random_state=0)
