@@ -231,7 +231,7 @@ def test_a_primal_beyond_the_bounds_is_not_made_up():
 
 def test_the_number_of_labels_is_checked_before_masks():
     allowed = np.ones((2, 2), dtype=bool)
-    with pytest.raises(bw.InputError, match=r"Y has 1 labels .*exactly two"):
+    with pytest.raises(bw.InputError, match=r"Y has 1 label \(.*exactly two"):
         Cut().fit([graph(allowed=allowed)], [[1, 1]])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,8 @@ def check_weight(sample_weight: Any, n: int) -> np.ndarray:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"sample_weight={sample_weight!r} is not one number per example; for weights by class "
-            "use class_weight of the task's loss."
+            f"sample_weight={reprlib.repr(sample_weight)} is not one number per example; for "
+            "weights by class use class_weight of the task's loss."
         ) from error
     if weight.shape != (n,):
         raise InputError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
+from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.features.rows import Tokens
 from blockwolfe.structures import cut, junction_tree
@@ -173,10 +174,10 @@ class Cut(KernelGraphs, ByJunctionTree, HowSure, LabellingTask):
     def _check_classes(self) -> None:
         if len(self.classes_) != 2:
             found = ", ".join(repr(label.item()) for label in self.classes_[:8])
+            where, n_labels = "Y" if self.labels is None else "labels", len(self.classes_)
             raise InputError(
-                f"{'Y has' if self.labels is None else 'labels has'} {len(self.classes_)} labels "
-                f"({found}); Cut takes exactly two. Join labels, or pass labels=[a, b] where "
-                "training data have one only."
+                f"{where} has {counted(n_labels, 'label')} ({found}); Cut takes exactly two. Join "
+                "labels, or pass labels=[a, b] where training data have one only."
             )
 
     def _read(self, X: Any) -> GraphInput:
