@@ -27,6 +27,12 @@ def test_speed_of_visits():
     assert "SSG step" in printed
 
 
+def test_visits_over_stored_corners():
+    (row,) = table_of("corner_visits.py", "--small", "--lams", 0.01)
+    assert number(row["corners per block"]) > 1
+    assert number(row["visit over stored corners"]) > 0 < number(row["bare oracle"])
+
+
 def test_visits_beside_the_oracle():
     arguments = ["--small", "--warm-up", 1, "--repetitions", 1]
     permuted, in_turn = table_of("visits_speed.py", *arguments)
