@@ -279,10 +279,8 @@ def _scores(point: DualPoint, v: np.ndarray) -> np.ndarray:
     """The scores at v of all stored corners."""
     blocks, stock, work = point.blocks, point.arrays.stock, point.work
     score, lists = np.zeros(len(stock.loss)), point.lists(np.arange(len(blocks)), True)
-    seam, scratch = (
-        (blocks.is_identity, blocks.features, blocks.packed_data),
-        (work.look, work.theta),
-    )
+    seam = (blocks.is_identity, blocks.features, blocks.packed_data)
+    scratch = (work.look, work.theta)
     call(score_corners, blocks.kind, *seam, v, stock, lists, scratch, score)
     return score
 
