@@ -203,7 +203,7 @@ def test_bad_input_is_refused(bad, y, message):
 
 
 def test_one_label_needs_the_other_named():
-    with pytest.raises(bw.InputError, match=r"1 labels .*pass labels"):
+    with pytest.raises(bw.InputError, match=r"1 label .*pass labels"):
         bw.StructuredSVM(Cut(), lam=0.1).fit([graph()], [[1, 1]])
     svm = bw.StructuredSVM(Cut(labels=[0, 1]), lam=0.1).fit([graph()], [[1, 1]])
     assert (svm.predict([graph()])[0] == 1).all()
