@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.errors import OracleError
 from blockwolfe.optimize.engine import OptimizeEngine
 from blockwolfe.optimize.space import Place
@@ -33,14 +32,7 @@ def check_signs(engine: OptimizeEngine) -> None:
 
 def _farthest(place: Place, gradient: np.ndarray) -> np.ndarray:
     near, far = place.minimize(gradient), place.minimize(-gradient)
-    lacking = near.dot(gradient) - far.dot(gradient)
-    size = max(near.size_of_dot(gradient), far.size_of_dot(gradient))
-    if lacking > (10.0 * ROUNDING + place.domain.inexactness) * size:
-        raise OracleError(
-            f"the oracle of block {place.number} ({place.domain!r}) returned a point that is "
-            f"worse, by {lacking:.3g}, than the one it returns for the opposite gradient: it does "
-            "not minimise <gradient, s>. Is its sign right? Run check_domain on it."
-        )
+    place.check_least(gradient, near, far, "the one it returns for the opposite gradient")
     return far.dense()
 
 

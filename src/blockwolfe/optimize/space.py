@@ -41,6 +41,18 @@ class Place(NamedTuple):
         among = partial(self.domain.minimize_among, numbers=numbers)
         return self._checked(called_read_only(self._named, among, gradient))
 
+    def check_least(self, gradient: np.ndarray, found: Atom, known: Atom, which: str) -> None:
+        """Refuse what the oracle found where an atom that it gave is better, beyond rounding."""
+        lacking = found.dot(gradient) - known.dot(gradient)
+        if not lacking > 0.0:
+            return
+        size = max(known.size_of_dot(gradient), found.size_of_dot(gradient))
+        if lacking > (10.0 * ROUNDING + self.domain.inexactness) * size:
+            raise OracleError(
+                f"{self._named()} returned a point that is worse, by {lacking:.3g}, than {which}: "
+                "it does not minimise <gradient, s>. Is its sign right? Run check_domain on it."
+            )
+
     def _named(self) -> str:
         return f"the oracle of block {self.number} ({self.domain!r})"
 

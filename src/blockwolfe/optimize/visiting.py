@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.rounding import ROUNDING, UNITS
+from blockwolfe.base.rounding import UNITS
 from blockwolfe.base.schema import Misfit, Reader
-from blockwolfe.errors import OracleError
 from blockwolfe.optimize.active_set import ActiveSet
 from blockwolfe.optimize.atoms import Atom
 from blockwolfe.optimize.engine import OptimizeEngine
@@ -108,7 +107,7 @@ class VisitingEngine(OptimizeEngine):
         away, best = int(scores.argmax()), int(scores.argmin())
         highest, known, lowest = float(scores[away]), float(scores[best]), score - forward
         if known < lowest:
-            self._compare(place, gradient, active.atoms[best], atom)
+            place.check_least(gradient, atom, active.atoms[best], "one it returned before")
         alpha = float(active.weights[away])
         slopes = (forward, highest - lowest, highest - score, highest - known)
 
@@ -137,20 +136,7 @@ class VisitingEngine(OptimizeEngine):
         if self._active is not None:
             active = self._active[place.number]
             best = int(active.scores(gradient).argmin())
-            self._compare(place, gradient, active.atoms[best], atom)
-
-    def _compare(self, place: Place, gradient: np.ndarray, known: Atom, found: Atom) -> None:
-        """An atom that the oracle once gave must not be better than the one it gives now."""
-        lacking = found.dot(gradient) - known.dot(gradient)
-        if not lacking > 0.0:
-            return
-        size = max(known.size_of_dot(gradient), found.size_of_dot(gradient))
-        if lacking > (10.0 * ROUNDING + place.domain.inexactness) * size:
-            raise OracleError(
-                f"the oracle of block {place.number} ({place.domain!r}) returned a point that is "
-                f"worse, by {lacking:.3g}, than one it returned before: it does not minimise "
-                "<gradient, s>. Run check_domain on it."
-            )
+            place.check_least(gradient, atom, active.atoms[best], "one it returned before")
 
     # -- moves ---------------------------------------------------------------------------------
 

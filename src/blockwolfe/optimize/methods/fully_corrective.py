@@ -145,7 +145,8 @@ class MixtureEngine(VisitingEngine):
         forward = score - atom.dot(gradient)
         active = self._active_of(place)
         scores = active.scores(gradient)
-        self._compare(place, gradient, active.atoms[int(scores.argmin())], atom)
+        known = active.atoms[int(scores.argmin())]
+        place.check_least(gradient, atom, known, "one it returned before")
         better = self._mixture(active, atom, gradient) if forward > 0.0 else None
         with self._shield:
             if better is not None:
