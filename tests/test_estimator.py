@@ -26,7 +26,7 @@ EXEMPTIONS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 @parametrize_with_checks(
     [bw.StructuredSVM(bw.tasks.Multiclass(), tol=1e-2, max_passes=300)],
     expected_failed_checks=lambda estimator: EXEMPTIONS,
@@ -55,7 +55,7 @@ def test_fitted_attributes_belong_together():
     assert svm.score(X, Y) == np.mean(np.concatenate(svm.predict(X)) == np.concatenate(Y))
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 def test_a_fit_goes_on_where_another_ended():
     svm, X, Y = fitted(tol=1e-3, max_passes=2, random_state=0)
     reached = svm.certificate_
@@ -73,7 +73,7 @@ def interrupt(event):
     raise KeyboardInterrupt
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 def test_a_second_ctrl_c_in_a_row_ends_what_calls_the_fits(monkeypatch):
     X, Y = multiclass_data(n=20)
     monkeypatch.setattr(bw.StructuredSVM, "_interrupted_at", -np.inf)

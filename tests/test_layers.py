@@ -245,3 +245,17 @@ def test_importing_the_package_is_cheap_and_complete():
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
     code = "import sys, blockwolfe; assert not {'numba', 'sklearn'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_what_is_compiled_beside_a_run_loads_little():
+    """Processes that compile for a first `fit` begin with these files."""
+    files = [
+        *("base.beside", "features.dense", "methods.bcfw.stepping", "problem.sweep"),
+        *("tasks.multiclass_functions", "tasks.pieces", "tasks.sequence_functions"),
+    ]
+    code = (
+        f"import importlib, sys\nfor file in {files}:\n"
+        "    importlib.import_module('blockwolfe.' + file)\n"
+        "assert not {'sklearn', 'scipy.optimize', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)

@@ -9,8 +9,9 @@ True
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from blockwolfe.base.lazy import lazily
 
 __version__ = "0.1.0"
 
@@ -18,18 +19,5 @@ if TYPE_CHECKING:
     from blockwolfe.public import *  # noqa: F403
     from blockwolfe.public import __all__ as __all__
 else:
-    # All is loaded when the first name is asked for (PEP 562): Numba and scikit-learn take a
-    # second to import, which the help of the command line does not need.
-    def __getattr__(name: str) -> object:
-        is_special = name.startswith("__") and name != "__all__"
-        if is_special or name not in ("__all__", *_public().__all__):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = found = getattr(_public(), name)
-        return found
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_public().__all__})
-
-    def _public() -> object:
-        # (not ``from blockwolfe import public``, which asks this module for it first)
-        return import_module("blockwolfe.public")
+    # (Numba and scikit-learn take a second to import, and help on the command line needs neither)
+    __getattr__, __dir__ = lazily(__name__, globals())

@@ -1,4 +1,4 @@
-"""Every exception and warning of the library.
+"""Every exception and warning of the library, but `NotCertifiedWarning` (see `results`).
 
 Messages follow one pattern: what was found, what was expected, what to do.
 """
@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 __all__ = [
     "BlockwolfeError",
     "DataNotFoundError",
@@ -18,7 +16,6 @@ __all__ = [
     "KernelWarning",
     "MissingLibraryError",
     "ModelFileError",
-    "NotCertifiedWarning",
     "OptionError",
     "OracleError",
     "OracleWarning",
@@ -93,14 +90,6 @@ class MissingLibraryError(BlockwolfeError, ImportError):
     """An optional library that is not installed; the message names the extra that brings it.
 
     >>> issubclass(MissingLibraryError, ImportError)
-    True
-    """
-
-
-class NotCertifiedWarning(ConvergenceWarning):
-    """Training stopped before the certified gap reached `tol`.
-
-    >>> issubclass(NotCertifiedWarning, ConvergenceWarning)
     True
     """
 

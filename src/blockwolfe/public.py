@@ -14,7 +14,6 @@ from blockwolfe.errors import (
     KernelWarning,
     MissingLibraryError,
     ModelFileError,
-    NotCertifiedWarning,
     OptionError,
     OracleError,
 )
@@ -64,6 +63,7 @@ from blockwolfe.report.outputs.weights import largest_weights
 from blockwolfe.report.page.model import write_report
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
+from blockwolfe.results.not_certified import NotCertifiedWarning
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.trace import Trace, TraceRow

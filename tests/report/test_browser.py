@@ -265,7 +265,7 @@ def structured_reports(folder):
         yield bw.write_report(path, svm, train=(X, Y, shown), held_out=(X, other, shown))
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 def test_structured_outputs_fit_a_phone_and_stay_text(browser, tmp_path):
     for page in structured_reports(tmp_path):
         browser.open(page, width=320, height=844)

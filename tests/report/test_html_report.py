@@ -139,7 +139,7 @@ def small_tasks():
     }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 @pytest.mark.parametrize(
     "name",
     ["sets", "segments", "links", "pose", "program", "graph", "cut", "tree", "slack", "rough"],
@@ -183,7 +183,7 @@ def test_parses_are_shown_word_by_word(tmp_path):
     assert "confusion" not in drawn
 
 
-@pytest.mark.filterwarnings("ignore::blockwolfe.errors.NotCertifiedWarning")
+@pytest.mark.filterwarnings("ignore::blockwolfe.NotCertifiedWarning")
 def test_endings_that_certify_nothing_say_so(tmp_path):
     X, Y = chain_data(n=20)
     svm = bw.StructuredSVM(bw.tasks.Chain(3), lam=0.001, tol=1e-9, max_passes=2).fit(X, Y)

@@ -50,7 +50,8 @@ def _uncollected() -> Iterator[None]:
     """No garbage collection inside this block.
 
     Numba makes objects by the million, most of which stay; looking through all of them again and
-    again took a sixth of the time of compiling.
+    again took a sixth of the time of compiling. So they also count as old ones afterwards: young
+    ones would all be looked through at once.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -58,6 +59,9 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if gc.get_freeze_count() == 0:  # (what somebody else has frozen would thaw)
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import pickle
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from blockwolfe.base.code_parts import (
     class_parts,
@@ -151,12 +151,18 @@ def _record(value: Any) -> Any:
             rows.sum_duplicates()
         indices = [part.astype(np.int64, copy=False) for part in (rows.indices, rows.indptr)]
         return ("sparse", type(value), value.shape, rows.data, indices)
-    if isinstance(value, BaseEstimator):
+    if _is_estimator(value):
         state = value.__getstate__()
         if isinstance(state, dict):
             state = {name: part for name, part in state.items() if name not in _ADDRESSES}
         return ("estimator", type(value), state)
     return None
+
+
+def _is_estimator(value: Any) -> bool:
+    """Whether it is one of scikit-learn's; where that is not loaded, nothing is."""
+    base = sys.modules.get("sklearn.base")
+    return base is not None and isinstance(value, base.BaseEstimator)
 
 
 _REPLACED: dict[Any, Any] = {

@@ -353,7 +353,7 @@ def _best_on_path(svm: Any, strength: Strength, material: Any, other: Any, is_qu
 
 def _fit(svm: Any, material: Any, other: Any, is_quiet: bool) -> None:
     from blockwolfe.cli.progress import TrainingProgress
-    from blockwolfe.errors import NotCertifiedWarning
+    from blockwolfe.results.not_certified import NotCertifiedWarning
 
     with TrainingProgress(is_quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)  # the exit status and a line say so

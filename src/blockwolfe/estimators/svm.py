@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from blockwolfe.base.checks import check_positive, check_weight
 from blockwolfe.distributed.problem import ShardedProblem
-from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.estimators.how_sure import HowSureEstimator
 from blockwolfe.estimators.names import check_names
 from blockwolfe.estimators.outputs import Outputs
@@ -23,6 +23,7 @@ from blockwolfe.estimators.sklearn_callbacks import CallbackSupport, run_with_ca
 from blockwolfe.estimators.validation import Stopping
 from blockwolfe.problem.evaluate import check_held_out, predict
 from blockwolfe.problem.problem import Problem, check_lam
+from blockwolfe.results.not_certified import NotCertifiedWarning
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.results.summary import print_summary

@@ -9,12 +9,13 @@ import numpy as np
 
 from blockwolfe.base.checks import is_real
 from blockwolfe.base.seeds import generator
-from blockwolfe.errors import InputError, NotCertifiedWarning, OptionError
+from blockwolfe.errors import InputError, OptionError
 from blockwolfe.estimators.svm import StructuredSVM, estimator_with
 from blockwolfe.metrics.scorers import Scorer
 from blockwolfe.path.grid import warm_state
 from blockwolfe.path.solve import solve_path
 from blockwolfe.problem.problem import Problem
+from blockwolfe.results.not_certified import NotCertifiedWarning
 from blockwolfe.results.result import Result
 from blockwolfe.results.status import Status
 from blockwolfe.solving.solve import solve

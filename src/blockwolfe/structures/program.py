@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from blockwolfe.errors import InputError, OracleError
 from blockwolfe.structures import subset
@@ -193,6 +192,8 @@ def _run(
     presolve: bool = True,
     max_nodes: int | None = None,
 ) -> Any:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     limit = {} if max_nodes is None else {"node_limit": max_nodes}
     found = milp(
         -scaled,

@@ -10,70 +10,25 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from blockwolfe.base.compiled import jit
 from blockwolfe.data.missing import check_none_missing
 from blockwolfe.errors import InputError
-from blockwolfe.features.emissions import add_parts, score_parts
-from blockwolfe.features.rows import Gathered, Tokens, gather_rows
+from blockwolfe.features.rows import Tokens
 from blockwolfe.tasks.base import Simplex
 from blockwolfe.tasks.kernelized.sequences import KernelSequences
 from blockwolfe.tasks.kernelized.tables import KernelTable
+from blockwolfe.tasks.multiclass_functions import (
+    add,
+    augment,
+    gather,
+    heights,
+    peek,
+    score_gathered,
+)
 from blockwolfe.tasks.reading.inputs import check_flags, checked_w
 from blockwolfe.tasks.sequence import SequenceTask
-from blockwolfe.tasks.sequence_functions import ORACLES, SequenceData, score, score_rows
+from blockwolfe.tasks.sequence_functions import ORACLES
 
 __all__ = ["Multiclass"]
-
-
-@jit
-def heights(data: SequenceData, i: int, w: Any, loss: Any, height: Any) -> None:
-    """L_i and L_i + <w, phi> of every label (see `Simplex`)."""
-    score(data, i, w, 1.0, height)
-    augment(data, i, loss, height)
-
-
-@jit
-def augment(data: SequenceData, i: int, loss: Any, height: Any) -> None:
-    """The same, where `height` has the scores."""
-    y, cost, scale, n_labels = data.labels[i], data.cost, data.scale[i], data.layout.n_labels
-    if cost.shape[1] == 1:  # the cost of any miss
-        miss, own = scale * cost[y, 0], height[y]
-        for k in range(n_labels):
-            loss[k] = miss
-            height[k] += miss
-        loss[y], height[y] = 0.0, own
-    else:
-        for k in range(n_labels):
-            loss[k] = scale * cost[y, k]
-            height[k] += loss[k]
-
-
-@jit
-def gather(data: SequenceData, block: Any, n: int, rows: Gathered) -> None:
-    """Rows of the first few blocks of a list."""
-    gather_rows(data.tokens, block, (0, n), rows)
-
-
-@jit
-def score_gathered(
-    data: SequenceData, rows: Gathered, span: Any, labels: Any, w: Any, theta: Any
-) -> None:
-    """Scores of some labels of gathered rows."""
-    score_rows(data, rows, span, labels, w, theta)
-
-
-@jit
-def peek(data: SequenceData, i: int, w: Any, part: Any, size: int, theta: Any) -> None:
-    """theta[k] = <w, phi> of the listed labels."""
-    score_parts(data.tokens, data.layout, i, w, part, size, theta)
-
-
-@jit
-def add(
-    data: SequenceData, i: int, part: Any, delta: Any, size: int, coefficient: float, out: Any
-) -> None:
-    """Add coefficient F delta to `out`."""
-    add_parts(data.tokens, data.layout, i, part, delta, size, coefficient, out)
 
 
 class Multiclass(KernelTable, KernelSequences, SequenceTask):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, TypeVar
 
 from blockwolfe.errors import InputError, OptionError, unknown_option
@@ -44,7 +45,7 @@ def task_named(name: str) -> type[Any]:
     >>> task_named("Chain").__name__
     'Chain'
     """
-    if name not in _KNOWN:
+    if name not in known_tasks():
         raise unknown_option("task", name, known_tasks())
     return _KNOWN[name]
 
@@ -55,4 +56,5 @@ def known_tasks() -> tuple[str, ...]:
     >>> "Chain" in known_tasks()
     True
     """
+    import_module("blockwolfe.tasks.public")
     return tuple(sorted(_KNOWN))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from blockwolfe.errors import InputError
 
@@ -40,6 +39,8 @@ def called(task: Any, method: str, i: int, *args: Any) -> Any:
 
 def fitted_clone(task: Any, X: Any, Y: Any) -> Any:
     """A copy of the task that has learned labels and vocabulary; the given one is left alone."""
+    from sklearn.base import clone
+
     copy = clone(task, safe=False)
     fitted = copy.fit(X, Y)
     return copy if fitted is None else fitted
