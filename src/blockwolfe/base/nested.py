@@ -20,7 +20,6 @@ from typing import Any
 from numba import types
 
 try:
-    from llvmlite.binding import create_new_function_pass_manager
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
@@ -63,16 +62,6 @@ if is_known:
 
     class _Code(JITCodeLibrary):
         """Code to be linked into that of callers, with all that it calls; it is not run."""
-
-        def _optimize_functions(self, ll_module: Any) -> None:
-            """What makes functions much shorter; all else is done once, in the outermost one."""
-            ll_module.data_layout = self._codegen._data_layout
-            passes, builder = create_new_function_pass_manager(), self._codegen._pass_builder()
-            passes.add_sroa_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-            for function in ll_module.functions:
-                passes.run(function, builder)
 
         def finalize(self) -> None:
             """Link what it calls, and no more.
