@@ -5,8 +5,10 @@ import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.dual.ahead import LONGEST, look_ahead
+from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.methods import auto
-from blockwolfe.methods.bcfw.sparing import SparingEngine
+from blockwolfe.methods.bcfw.sparing import MOST_AHEAD, SparingEngine
 from blockwolfe.problem.state import rebuild_v
 from plain_tasks import Labels
 from zoo import bounded, chain_data, enumerated_optimum, multiclass_data, plain
@@ -41,13 +43,14 @@ def passes(engine, n_passes):
         engine.advance(engine.n_blocks, always)
 
 
-def stored_hinges(engine):
-    """H_i(w) over stored corners alone, by the heights of parts in w's own scores."""
+def stored_hinges(engine, w=None):
+    """H_i(w) over stored corners alone, by the heights of parts in the scores of w."""
+    w = engine.w if w is None else w
     blocks, stock, found = engine.blocks, engine.point.arrays.stock, []
     theta, truth = np.zeros(blocks.n_parts), blocks.truth
     lists, at, size = engine.point.lists(np.arange(len(blocks)), with_idle=True)
     for i in range(len(blocks)):
-        blocks.features.score(blocks.data, i, engine.w, 1.0, theta)
+        blocks.features.score(blocks.data, i, w, 1.0, theta)
         rows = range(stock.start[i], stock.start[i] + stock.n_rows[i])
         heights = [stock.loss[r] + theta[lists[at[r] : at[r] + size[r]]].sum() for r in rows]
         true = slice(truth.start[i], truth.start[i + 1])
@@ -128,13 +131,19 @@ def test_a_budget_of_calls_is_kept(most):
     assert made == counted + n_aside
 
 
-def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, is_slow):
+@pytest.mark.parametrize("aim", [0.0, 0.02])
+def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, aim):
+    problem = easy if aim else problem
     whole, cut = (engine_of(problem, "auto", LAM) for _ in range(2))
+    whole.aim = cut.aim = aim
+    longest = 1.0
     for k in range(5):
         passes(whole, 1)
+        longest = max(longest, whole._ahead.length)
         moments = iter([True] * 3 * k)
         cut.advance(cut.n_blocks, lambda moments=moments: next(moments, False))
         again = engine_of(problem, "auto", LAM, seed=5)
+        again.aim = aim
         again.restore(cut.to_save())
         cut = again
         while cut._is_open:
@@ -142,8 +151,10 @@ def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, is_slow):
         if k % 2:
             assert whole.certify().gap == cut.certify().gap
     assert isinstance(whole, SparingEngine)
+    assert (longest > 1.0) == (aim > 0.0)
     assert whole.counts == cut.counts
     np.testing.assert_array_equal(whole.w, cut.w)
+    np.testing.assert_array_equal(whole.asked_w, cut.asked_w)
 
 
 def test_fewer_calls_than_with_full_passes():
@@ -164,3 +175,118 @@ def test_batches_of_workers_hold_what_one_after_another_holds(problem, is_slow):
     assert result.is_certified
     gap = max(result.certificate.gap, alone.certificate.gap)
     assert abs(result.certificate.primal - alone.certificate.primal) <= gap
+
+
+# -- a longer w ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def easy():
+    """Sequences of which some w has every label right."""
+    return bw.Problem(bw.tasks.Chain(), *chain_data(n=10, n_features=20))
+
+
+@pytest.fixture
+def ahead(easy, is_slow):
+    """An engine that would ask at a longer w, and find something."""
+    engine = engine_of(easy, "auto", 0.01)
+    engine.aim = 0.02
+    passes(engine, 1)
+    assert 1.01 < engine._ahead.length < LONGEST - 0.01
+    return engine
+
+
+def test_a_certificate_at_a_longer_w_is_that_of_its_weights(ahead):
+    certificate, w = ahead.certify(), ahead.certified_w
+    np.testing.assert_array_equal(w, ahead._ahead.length * ahead.w)
+    hinges = stored_hinges(ahead, w)  # (all that a certificate finds is stored)
+    primal = 0.5 * ahead.lam * w @ w + ahead.blocks.weight @ hinges
+    assert certificate.valid
+    assert certificate.primal == pytest.approx(primal, rel=1e-12)
+    assert certificate.dual == pytest.approx(ahead.dual(), rel=1e-12)
+
+
+def test_what_stored_corners_tell_of_a_longer_w(ahead):
+    """Nothing was asked since the round: (1)-(3), over stored corners alone."""
+    w, known, ell = ahead.asked_w, ahead._ahead, ahead.point.arrays.ell
+    hinges = ahead.blocks.weight * stored_hinges(ahead, w)
+    gap = 0.5 * ahead.lam * w @ w + hinges.sum() - ahead.dual()
+    assert known.gap == pytest.approx(gap, rel=1e-9)
+    assert known.gap <= MOST_AHEAD * ahead.aim
+    slopes = ell - known.length * (ell - ahead.slopes())
+    np.testing.assert_allclose(known.gaps, hinges - slopes, atol=1e-12)
+
+
+def test_excess_and_its_drift_are_those_of_the_answers(ahead):
+    """What an answer is above stored corners, as far as the two are linear in the length."""
+    before, rows = ahead._ahead, ahead.point.arrays.stock.n_rows.copy()
+    found = ahead.certify()
+    excess = ahead._excess.copy()
+    np.testing.assert_allclose(excess, np.maximum(found.block_gaps - before.gaps, 0.0), atol=1e-14)
+    is_new = ahead.point.arrays.stock.n_rows > rows
+    np.testing.assert_array_equal(excess > 1e-12, is_new)
+    assert is_new.any()
+    at = [before.length, before.length + 1e-4]
+    above = [_above(ahead, rows, length) for length in at]
+    np.testing.assert_allclose(above[0], excess, atol=1e-12)
+    np.testing.assert_allclose((above[1] - above[0]) / 1e-4, ahead._drift, atol=1e-7)
+
+
+def _above(engine, rows, length):
+    """How far the corner that was stored last, if it is new, is above those of before."""
+    blocks, point, w = engine.blocks, engine.point, length * engine.w
+    now = stored_hinges(engine, w)
+    after, stock = point.arrays.stock.n_rows, point.arrays.stock
+    point.arrays = point.arrays._replace(stock=stock._replace(n_rows=rows))
+    before = stored_hinges(engine, w)
+    point.arrays = point.arrays._replace(stock=stock._replace(n_rows=after))
+    return blocks.weight * (now - before)
+
+
+def test_lengths_are_no_longer_than_pays(ahead):
+    """Gap and excess together are least at the length, or the gap is all that it may be."""
+    ahead.aim = 0.0
+    passes(ahead, 1)
+    assert ahead._ahead.length == 1.0
+    assert ahead.asked_w is ahead.w
+    found = climb(ahead.point, ahead.ledger.notes.longest, 1000, 1e-8, always)
+    put(ahead.point, found)
+    square = ahead.lam * ahead.w @ ahead.w
+    for drift, most in [(-0.02, np.inf), (-0.02, 1e-3), (-1.0, np.inf), (0.02, np.inf)]:
+        chosen = look_ahead(found, ahead.blocks.weight, square, drift, most)
+        tried = np.linspace(1.0, LONGEST, 3001)
+        gaps = np.array([_gap_at(ahead, length) for length in tried])
+        allowed = (gaps + drift * tried)[gaps <= most]
+        assert chosen.gap + drift * chosen.length <= allowed.min() + 1e-5
+        assert chosen.gap <= most
+        assert chosen.gap == pytest.approx(_gap_at(ahead, chosen.length), rel=1e-9)
+
+
+def _gap_at(engine, length):
+    w = length * engine.w
+    hinges = engine.blocks.weight @ stored_hinges(engine, w)
+    return 0.5 * engine.lam * w @ w + hinges - engine.dual()
+
+
+@pytest.mark.parametrize("point", ["best", "last"])
+def test_results_are_certified_at_the_weights_they_return(point):
+    data = bw.datasets.digit_strings(n_strings=6)
+    found = plain(bw.Problem(bw.tasks.Chain(10), data.X, data.Y))
+    result = bw.solve(found, 0.01, "auto", 0.05, random_state=0, point=point)
+    assert result.is_certified
+    checked = bw.certify(found, result.state, 0.01)
+    assert checked.gap == pytest.approx(result.certificate.gap, rel=1e-9)
+    own = result.state.v / 0.01
+    assert np.allclose(result.w, own, rtol=1e-9) == (point == "last")
+    again = bw.solve(found, 0.01, "auto", 0.01, random_state=0, start=result.state)
+    assert again.is_certified
+    assert again.certificate.dual >= result.certificate.dual - 1e-12
+
+
+def test_under_bounds_no_w_is_made_longer(is_slow):
+    found = bw.Problem(bw.tasks.Chain(), *chain_data(n=5, longest=3))
+    found = bw.Problem(found.task, found.X, found.Y, bounds=bounded(found))
+    engine = engine_of(found, "auto", 0.01)
+    engine.aim = 1.0
+    passes(engine, 4)
+    assert engine._ahead.length == 1.0

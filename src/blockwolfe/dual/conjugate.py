@@ -60,11 +60,18 @@ class _LeftError(Exception):
 
 
 class Climb(NamedTuple):
-    """What `climb` has found: weights of some rows of the stock, after so many iterations."""
+    """What `climb` has found: weights of some rows of the stock, after so many iterations.
+
+    Rows lie by block, beginning at `first`, with their losses, and their heights at the w that was
+    found, up to a constant in every block: no heights where there was no room for an iteration.
+    """
 
     n_done: int
     rows: np.ndarray
+    first: np.ndarray
     alpha: np.ndarray
+    loss: np.ndarray
+    height: np.ndarray
 
 
 class _Place(NamedTuple):
@@ -251,7 +258,8 @@ def climb(
     rows = _members(point, with_idle)
     entries = _entries(point, rows, max_bytes)
     if entries is None:
-        return Climb(0, rows[0], point.arrays.stock.weight[rows[0]])
+        stock = point.arrays.stock
+        return Climb(0, *rows, stock.weight[rows[0]], stock.loss[rows[0]], np.zeros(0))
     try:
         return _climb(_Ascent(point, rows, entries, length, may_go_on), most, tol)
     except _LeftError:
@@ -274,7 +282,7 @@ def _climb(ascent: _Ascent, most: int, tol: float) -> Climb:
             break
         place = ascent.moved(place, segment)
         height = ascent.heights(place.w)
-    return Climb(n_done, ascent.rows, place.alpha)
+    return Climb(n_done, ascent.rows, ascent.first, place.alpha, ascent.loss, height)
 
 
 def _members(point: DualPoint, with_idle: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -28,8 +28,9 @@ class AroundCentre(WalkingEngine):
 
     def _take_up(self, state: State) -> None:
         """Go on around the centre of the run that left this state, at the same lambda."""
-        if state.pull is not None and state.pull.lam == self.point.lam:
-            self._centre.take_up(self.point, state.pull, state.v)
+        pull = state.pull
+        if pull is not None and pull.lam == self.point.lam and pull.strength > 1.0:
+            self._centre.take_up(self.point, pull, state.v)
 
     @property
     def lam(self) -> float:  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,8 @@ class DualEngine(WalkingEngine):
     def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
         point = self.point
-        weights = None if point.rest is None else point.weights
         certificate, v, found = examine(
-            self.blocks, self.tidied(), self.lam, *self.own, keep, self.workers, weights
+            self.blocks, self.tidied(), self.lam, *self.own, keep, self.workers, self._weights_at()
         )
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)
@@ -75,6 +75,10 @@ class DualEngine(WalkingEngine):
             point.put(v)
         self.take(found, certificate.gap)
         return self._noted(certificate), found
+
+    def _weights_at(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The weights to certify, by v, where they are not v / lam within bounds."""
+        return None if self.point.rest is None else self.point.weights
 
     def tidied(self) -> Store:
         """The means that a certificate is of: with averaging, the average."""

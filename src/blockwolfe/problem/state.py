@@ -74,7 +74,10 @@ class ActiveSet(NamedTuple):
 
 
 class Pull(NamedTuple):
-    """What kept w of an accelerated run from v / lam: w = clip(v / (strength lam) + rest, l, u)."""
+    """What keeps w from v / lam: w = clip(v / (strength lam) + rest, l, u).
+
+    An accelerated run has a strength above 1. Where it is 1 only the weights are others.
+    """
 
     lam: float
     strength: float

@@ -67,6 +67,7 @@ class Engine(ABC):
     certifies_early: ClassVar[bool] = False  # whether a certificate is as good as visits are
     may_lose_parts: bool = False  # whether it may end in a ShardLostError at any moment
     sweep_share: float = 0.2  # what a sweep over stored corners counts for, as a share of a pass
+    aim: float = 0.0  # a gap that weights beside its dual point's own may reach; 0: they may not
     note: str = ""  # what an automatic method chose, and why
     lam: float
     n_blocks: int

@@ -32,7 +32,7 @@ from blockwolfe.methods.bcfw.rules import (
 from blockwolfe.methods.bcfw.stepping import step_piece
 from blockwolfe.methods.bcfw.targets import has_room
 from blockwolfe.methods.bcfw.working_set import order_in_working_set
-from blockwolfe.problem.sweep import broken_oracle, sweep
+from blockwolfe.problem.sweep import Answers, broken_oracle, sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.gap_tree import make_tree
 from blockwolfe.rules.sampling import Draws, Permutation, checked_draws
@@ -306,19 +306,25 @@ class BlockEngine(AcceleratedEngine):
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
-        store = self.point.store(order=order)
-        swept = sweep(
-            blocks, store, self.w, *self.own, order=order, keep=True, workers=self.workers
-        )
+        store, w = self.point.store(order=order), self.asked_w
+        swept = sweep(blocks, store, w, *self.own, order=order, keep=True, workers=self.workers)
         found = swept.answers
         batch = Batch(found.start, found.size, found.code, found.value, found.loss)
         with uninterrupted():  # (all steps of the batch or none)
             counts.violations += blocks.is_exact and not swept.is_valid
-            self.ledger.gap[order] = np.maximum(found.gap, 0.0)
+            self._note_answers(order, found)
             counts.oracle_calls += len(order)
             self._step_through(order, batch)
             self._plant_tree()
             self._done = min(begin + size, len(self._draws.block))
+
+    @property
+    def asked_w(self) -> np.ndarray:
+        """The weights at which the blocks of a batch are asked."""
+        return self.w
+
+    def _note_answers(self, order: np.ndarray, found: Answers) -> None:
+        self.ledger.gap[order] = np.maximum(found.gap, 0.0)
 
     def _step_through(self, order: np.ndarray, batch: Batch) -> None:
         done, draws = 0, Draws(order, np.zeros(len(order)))
@@ -327,9 +333,14 @@ class BlockEngine(AcceleratedEngine):
             if done < len(order):
                 self._make_room()
 
+    @property
+    def _sampled_gap(self) -> np.ndarray:
+        """What blocks of a batch are drawn by."""
+        return self.ledger.gap
+
     def _drawn(self, block: np.ndarray, uniform: np.ndarray) -> np.ndarray:
         """The blocks of a batch, drawn from the estimates as they were before it."""
-        gap, chosen = self.ledger.gap, block.copy()
+        gap, chosen = self._sampled_gap, block.copy()
         by_gap = np.flatnonzero(block < 0)
         if len(by_gap) and self.method.sampling.is_max:
             chosen[by_gap] = np.argsort(-gap, kind="stable")[: len(by_gap)]

@@ -2,27 +2,35 @@
 
 After every few calls the weights of all stored corners are brought close to their joint optimum
 (`dual.conjugate`), which needs no oracle. So each call is made at a w that knows all corners so
-far, and at the block of the largest gap estimate. A full pass for a certificate asks all blocks at
-one w: the corners that it finds are stored too, and are worth as much as those of visits.
+far, and at the block whose oracle is expected to find most beyond them. A full pass for a
+certificate asks all blocks at one w: the corners that it finds are stored too, and are worth as
+much as those of visits.
+
+Where any w may reach the tolerance, blocks are asked at a longer w than that of the dual point, if
+that promises a smaller gap (`dual.ahead`). Certificates are then of the longer w.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.conjugate import climb, put
+from blockwolfe.dual.ahead import LONGEST, Ahead, at_own, look_ahead
+from blockwolfe.dual.conjugate import Climb, climb, put
 from blockwolfe.dual.planes import insert_found
 from blockwolfe.methods.base import Setup
 from blockwolfe.methods.bcfw.cache import Cache
-from blockwolfe.methods.bcfw.conjugate import SHARE, Conjugate
+from blockwolfe.methods.bcfw.conjugate import Conjugate
 from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.rules import FROM_ORACLE
 from blockwolfe.methods.bcfw.settings import BCFW
+from blockwolfe.problem.state import Pull, State, weights_of
+from blockwolfe.problem.sweep import Answers
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.sampling import MaxGap
 from blockwolfe.rules.steps import Pairwise
@@ -31,6 +39,10 @@ __all__ = ["SparingEngine"]
 
 # Rounds in a pass of calls, at most: one after each call where blocks are few.
 ROUNDS_PER_PASS = 20
+# Rounds end where stored corners lack this share of the estimated gap.
+SHARE = 0.01
+# Share of the gap to reach that a longer w may take.
+MOST_AHEAD = 0.5
 RULES = BCFW(
     sampling=MaxGap(), step=Pairwise(), cache=Cache(), conjugate=Conjugate(1, n_iterations=100)
 )
@@ -47,6 +59,9 @@ class SparingEngine(BlockEngine):
         self._every = max(1, self.n_blocks // ROUNDS_PER_PASS, n_jobs if n_jobs > 1 else 1)
         self._n_known = 0  # oracle calls of visits before the last round
         self._has_stored = False  # whether a certificate has stored corners since then
+        # by how much the last answers were above stored corners; how that changes with the length
+        self._excess, self._drift = np.full(self.n_blocks, np.inf), np.zeros(self.n_blocks)
+        self._ahead = at_own(self.n_blocks)
         self.sweep_share = 0.0  # (beside calls that take long)
         self.note = f"{self.method.words}; the oracle is slow"
 
@@ -82,11 +97,26 @@ class SparingEngine(BlockEngine):
 
     def _ask(self, until: int) -> None:
         """One call, since it may take long; with workers, all up to the next round together."""
-        if self.workers.n_jobs > 1:
-            self._next_batch(min(self._every - self._n_new, until - self._done))
-            return
-        while not self._visit_until(self._done + 1):
-            self._make_room()
+        most = self._every - self._n_new if self.workers.n_jobs > 1 else 1
+        self._next_batch(min(most, until - self._done))
+
+    @property
+    def asked_w(self) -> np.ndarray:
+        """As long as was found to be best after the last round."""
+        return self._ahead.length * self.w if self._ahead.length > 1.0 else self.w
+
+    @property
+    def _sampled_gap(self) -> np.ndarray:
+        """What a call is expected to find."""
+        return self._excess
+
+    def _note_answers(self, order: np.ndarray, found: Answers) -> None:
+        """And how far they are above what was known (as heights and losses are linear in w)."""
+        super()._note_answers(order, found)
+        ahead, weight = self._ahead, self.blocks.weight[order]
+        excess = np.maximum(found.gap - ahead.gaps[order], 0.0)
+        drift = (excess - weight * (found.loss - ahead.loss[order])) / ahead.length
+        self._excess[order], self._drift[order] = excess, np.where(excess > 0.0, drift, 0.0)
 
     def _round(self, may_go_on: Callable[[], bool]) -> None:
         gap, most = self.ledger.gap, RULES.conjugate.n_iterations if RULES.conjugate else 0
@@ -97,6 +127,21 @@ class SparingEngine(BlockEngine):
                 put(self.point, found)
                 self._rounds.n_sweeps += found.n_done
                 self._n_known, self._has_stored = self._n_known + self._n_new, False
+                self._go_ahead(self._looked_ahead(found))
+
+    def _go_ahead(self, ahead: Ahead) -> None:
+        """Ask at another length from now on."""
+        excess = self._excess + (ahead.length - self._ahead.length) * self._drift
+        self._excess, self._ahead = np.maximum(excess, 0.0), ahead
+
+    def _looked_ahead(self, found: Climb) -> Ahead:
+        """From a round on; not where weights are bounded, since a longer w may be out of bounds."""
+        is_known = np.isfinite(self._excess).all() and len(found.height) > 0
+        if not (is_known and self.aim > 0.0) or self.blocks.is_bounded:
+            return at_own(self.n_blocks)
+        square = self.lam * self.blocks.inner(self.w, self.w)
+        drift = float(self._drift.sum())
+        return look_ahead(found, self.blocks.weight, square, drift, MOST_AHEAD * self.aim)
 
     # -- certificates ---------------------------------------------------------------------------
 
@@ -104,16 +149,27 @@ class SparingEngine(BlockEngine):
         """A full pass, whose corners are stored: the point stays, the next round goes by them."""
         certificate, found = self._full_pass(keep=True)
         with uninterrupted():
+            self._note_answers(np.arange(self.n_blocks), found.answers)
             self.certificate_calls += self.n_blocks
             insert_found(self.point, found.answers, self.ledger.visits)
             self._has_stored = True
             self._plant_tree()
         return certificate
 
+    def _weights_at(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        if not self._ahead.length > 1.0:
+            return super()._weights_at()
+        return lambda v: self._ahead.length * weights_of(self.blocks, v, self.lam)
+
+    @property
+    def certified_w(self) -> np.ndarray:
+        """Those at which blocks are asked."""
+        return self.asked_w
+
     @property
     def gap_estimate(self) -> float:
         """Not known between calls and the round that follows them."""
-        return super().gap_estimate if self._n_new == 0 else float("inf")
+        return self._ahead.gap + float(self._excess.sum()) if self._n_new == 0 else float("inf")
 
     @property
     def can_pair(self) -> bool:
@@ -124,6 +180,19 @@ class SparingEngine(BlockEngine):
     def has_visited_open(self) -> bool:
         """A certificate stores a corner of every block."""
         return True
+
+    def state(self, fingerprint: str | None = None) -> State:
+        """With the weights that its certificate is of."""
+        return self._lengthened(super().state(fingerprint))
+
+    def last_state(self, fingerprint: str | None = None) -> State:
+        """Likewise."""
+        return self._lengthened(super().last_state(fingerprint))
+
+    def _lengthened(self, state: State) -> State:
+        if not self._ahead.length > 1.0:
+            return state
+        return replace(state, pull=Pull(self.lam, 1.0, self.asked_w - state.v / self.lam))
 
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """All weight is on what those calls have found: no round has more to gain."""
@@ -139,12 +208,30 @@ class SparingEngine(BlockEngine):
     # -- checkpoints ------------------------------------------------------------------------------
 
     def to_save(self) -> dict[str, Any]:
-        """And what the last round knew."""
-        return super().to_save() | {"n_known": self._n_known, "has_stored": self._has_stored}
+        """And what the last round knew, and calls have told since then."""
+        ahead = {f"ahead.{name}": value for name, value in self._ahead._asdict().items()}
+        return (
+            super().to_save()
+            | ahead
+            | {
+                "n_known": self._n_known,
+                "has_stored": self._has_stored,
+                "excess": self._excess,
+                "drift": self._drift,
+            }
+        )
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        read = Reader(saved)
+        read, n_blocks = Reader(saved), (self.n_blocks,)
         self._n_known = read.integer("n_known", most=int(self.ledger.counts.oracle_calls))
         self._has_stored = read.flag("has_stored")
+        self._excess = read.array("excess", np.float64, n_blocks, least=0.0, is_finite=False)
+        self._drift = read.array("drift", np.float64, n_blocks)
+        self._ahead = Ahead(
+            read.number("ahead.length", least=1.0, most=LONGEST),
+            read.number("ahead.gap"),
+            read.array("ahead.gaps", np.float64, n_blocks),
+            read.array("ahead.loss", np.float64, n_blocks),
+        )
