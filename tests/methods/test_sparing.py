@@ -217,8 +217,17 @@ def test_what_stored_corners_tell_of_a_longer_w(ahead):
     np.testing.assert_allclose(known.gaps, hinges - slopes, atol=1e-12)
 
 
-def test_excess_and_its_drift_are_those_of_the_answers(ahead):
+@pytest.mark.parametrize("is_easy", [True, False])
+def test_excess_and_its_drift_are_those_of_the_answers(problem, ahead, is_easy):
     """What an answer is above stored corners, as far as the two are linear in the length."""
+    if not is_easy:  # (where the highest stored corners have losses)
+        ahead = engine_of(problem, "auto", 0.5)
+        passes(ahead, 2)
+        found = climb(ahead.point, ahead.ledger.notes.longest, 0, 0.0, always)
+        square = ahead.lam * ahead.w @ ahead.w
+        ahead._go_ahead(look_ahead(found, ahead.blocks.weight, square, -5.0, 0.02))
+        assert ahead._ahead.length > 1.01
+        assert ahead._ahead.loss.any()
     before, rows = ahead._ahead, ahead.point.arrays.stock.n_rows.copy()
     found = ahead.certify()
     excess = ahead._excess.copy()
