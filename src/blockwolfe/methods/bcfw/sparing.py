@@ -108,7 +108,7 @@ class SparingEngine(BlockEngine):
     @property
     def _sampled_gap(self) -> np.ndarray:
         """What a call is expected to find."""
-        return self._excess
+        return self._excess if self.aim > 0.0 else super()._sampled_gap
 
     def _note_answers(self, order: np.ndarray, found: Answers) -> None:
         """And how far they are above what was known (as heights and losses are linear in w)."""
@@ -169,7 +169,10 @@ class SparingEngine(BlockEngine):
     @property
     def gap_estimate(self) -> float:
         """Not known between calls and the round that follows them."""
-        return self._ahead.gap + float(self._excess.sum()) if self._n_new == 0 else float("inf")
+        if self._n_new > 0:
+            return float("inf")
+        known = self._ahead.gap + float(self._excess.sum())
+        return known if self.aim > 0.0 else super().gap_estimate
 
     @property
     def can_pair(self) -> bool:
