@@ -292,6 +292,15 @@ def test_results_are_certified_at_the_weights_they_return(point):
     assert again.certificate.dual >= result.certificate.dual - 1e-12
 
 
+def test_no_acceleration_is_taken_up_from_a_longer_w(ahead, easy):
+    """It would be one of strength 1, around a centre that there is not."""
+    state = ahead.state()
+    assert state.pull is not None
+    engine = engine_of(easy, "bcfw+pairwise+cache+catalyst", ahead.lam, state=state)
+    assert engine.point.rest is None
+    np.testing.assert_allclose(engine.w, ahead.w, atol=1e-12)
+
+
 def test_under_bounds_no_w_is_made_longer(is_slow):
     found = bw.Problem(bw.tasks.Chain(), *chain_data(n=5, longest=3))
     found = bw.Problem(found.task, found.X, found.Y, bounds=bounded(found))
