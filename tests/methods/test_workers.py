@@ -158,12 +158,12 @@ def test_a_batch_draws_blocks_as_often_as_their_gaps_say(problems):
     """Drawn one by one from a fixed set of estimates: frequencies within four standard errors."""
     blocks = problems["chain-dense"].blocks
     rng = np.random.default_rng(0)
-    ledger = type("Ledger", (), {"gap": np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.5, 0.0, 1.5])})
+    gap = np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.5, 0.0, 1.5])
     method = type("Method", (), {"sampling": bw.GapSampling()})
-    engine = type("Engine", (), {"ledger": ledger, "method": method})
+    engine = type("Engine", (), {"_sampled_gap": gap, "method": method})
     n_draws = 40_000
     drawn = block_engine.BlockEngine._drawn(engine, np.full(n_draws, -1), rng.random(n_draws))
-    share = ledger.gap / ledger.gap.sum()
+    share = gap / gap.sum()
     errors = np.sqrt(share * (1 - share) / n_draws)
     frequency = np.bincount(drawn, minlength=len(blocks)) / n_draws
     assert (np.abs(frequency - share) <= 4 * errors).all()

@@ -105,7 +105,7 @@ def answers_of(monkeypatch, *answers):
                        mip_dual_bound=bound, message="Unknown.")
         for x, bound in answers
     ]  # fmt: skip
-    monkeypatch.setattr(program, "milp", lambda *_, **__: waiting.pop(0))
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: waiting.pop(0))
     return waiting
 
 

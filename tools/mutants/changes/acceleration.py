@@ -44,7 +44,7 @@ MUTANTS = [
     ),
     Mutant(
         "methods/accelerated.py",
-        "            self._centre.take_up(self.point, state.pull, state.v)\n",
+        "            self._centre.take_up(self.point, pull, state.v)\n",
         "            pass\n",
         "a run that begins at a state of an accelerated one begins with far worse weights",
         ACCELERATED,
@@ -58,8 +58,8 @@ MUTANTS = [
     ),
     Mutant(
         "methods/dual_engine.py",
-        "weights = None if point.rest is None else point.weights",
-        "weights = None",
+        "return None if self.point.rest is None else self.point.weights",
+        "return None",
         "certificates are at v / lam while visits are elsewhere",
         ACCELERATED,
     ),

@@ -98,8 +98,8 @@ MUTANTS = [
     ),
     Mutant(
         SPARING,
-        "return super().gap_estimate if self._n_new == 0 else",
-        "return super().gap_estimate if True else",
+        "if self._n_new > 0:",
+        "if False:",
         "estimates of before a round end a run",
         "tests/methods/test_sparing.py",
     ),
