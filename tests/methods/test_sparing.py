@@ -88,6 +88,16 @@ def test_each_call_is_at_the_joint_optimum_of_all_corners_so_far(engine):
     assert gap - engine.dual() <= 0.1 * estimate * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("aim", [0.0, 0.1])
+def test_between_a_call_and_its_round_nothing_is_estimated(engine, aim):
+    engine.aim = aim
+    passes(engine, 1)
+    assert np.isfinite(engine.gap_estimate)
+    engine.advance(engine.n_blocks, lambda: engine._n_new == 0)
+    assert engine._n_new == 1
+    assert engine.gap_estimate == np.inf
+
+
 @pytest.mark.parametrize("is_bounded", [False, True])
 def test_it_finds_the_optimum(is_bounded, is_slow):
     found = bw.Problem(bw.tasks.Chain(), *chain_data(n=5, longest=3))
