@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["SLICE_SECONDS", "OutOfTimeError", "Pace"]
+import numpy as np
+
+__all__ = ["SLICE_SECONDS", "LeftError", "OutOfTimeError", "Pace"]
 
 # Aim of one slice: long enough to cost nothing, short enough to look up in time.
 SLICE_SECONDS = 0.2
@@ -18,6 +21,14 @@ GROWTH = 10
 
 class OutOfTimeError(Exception):
     """A sweep was given up: its time is over."""
+
+
+class LeftError(Exception):
+    """A sweep was left midway, since the rest would not help: what it found of some blocks."""
+
+    def __init__(self, order: np.ndarray, found: Any) -> None:
+        super().__init__(f"left after {len(order)} blocks")
+        self.order, self.found = order, found
 
 
 class Pace:

@@ -44,17 +44,17 @@ ROUNDING = 1e-9
 
 
 @jit
-def _insert_all(stock: Stock, corners: Any, row: np.ndarray) -> None:
-    """One corner of every block, unless it is stored already; its number within the block."""
+def _insert_all(stock: Stock, order: np.ndarray, corners: Any, row: np.ndarray) -> None:
+    """One corner of each block, unless it is stored already; its number within the block."""
     start, size, code, value, loss = corners
-    for i in range(row.shape[0]):
-        begin = start[i]
-        entry = code[begin : begin + size[i]]
-        its_value = value[begin : begin + size[i]]
-        at = find_corner(stock, i, entry, its_value, size[i], loss[i])
+    for k in range(row.shape[0]):
+        i, begin = order[k], start[k]
+        entry = code[begin : begin + size[k]]
+        its_value = value[begin : begin + size[k]]
+        at = find_corner(stock, i, entry, its_value, size[k], loss[k])
         if at < 0:
-            at = insert_corner(stock, i, entry, its_value, size[i], loss[i])
-        row[i] = at - stock.start[i]
+            at = insert_corner(stock, i, entry, its_value, size[k], loss[k])
+        row[k] = at - stock.start[i]
 
 
 @jit
@@ -67,17 +67,20 @@ def _find_all(stock: Stock, corners: Any, row: np.ndarray) -> None:
         row[i] = find_corner(stock, i, its_code, its_value, size[i], loss[i]) - stock.start[i]
 
 
-def insert_found(point: DualPoint, found: Answers, visit: int) -> None:
-    """Store the outputs of a full pass, as if that visit had moved to them; weights stay."""
-    row = _insert(point, _found_corners(point, found))
+def insert_found(point: DualPoint, order: np.ndarray, found: Answers, visit: int) -> None:
+    """Store outputs of the blocks of an order, as if that visit had moved to them; weights stay."""
+    row = _insert(point, _found_corners(point, found, order), order)
     stock = point.arrays.stock
-    stock.used_at[stock.start + row] = visit
+    stock.used_at[stock.start[order] + row] = visit
 
 
-def _insert(point: DualPoint, corners: tuple[np.ndarray, ...]) -> np.ndarray:
+def _insert(
+    point: DualPoint, corners: tuple[np.ndarray, ...], order: np.ndarray | None = None
+) -> np.ndarray:
+    order = np.arange(len(point.blocks)) if order is None else order
     point.make_room(n_entries=int(corners[1].sum()))
-    row = np.zeros(len(point.blocks), dtype=np.int32)
-    call(_insert_all, "insert", point.arrays.stock, corners, row)
+    row = np.zeros(len(order), dtype=np.int32)
+    call(_insert_all, "insert", point.arrays.stock, order, corners, row)
     return row
 
 
@@ -87,11 +90,13 @@ def _true_corners(point: DualPoint) -> tuple[np.ndarray, ...]:
     return start[:-1], np.diff(start), code, value, np.zeros(len(point.blocks))
 
 
-def _found_corners(point: DualPoint, found: Answers) -> tuple[np.ndarray, ...]:
+def _found_corners(
+    point: DualPoint, found: Answers, order: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
     """The outputs of a sweep as the stock has them."""
     if point.is_coded:
         return found.start, found.size, found.code, found.value, found.loss
-    return tuple(listed(point.blocks, found))
+    return tuple(listed(point.blocks, found, order))
 
 
 # -- weights --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from blockwolfe.problem.state import (
     initial_state,
     weights_of,
 )
-from blockwolfe.problem.sweep import Sweep, prepare, sweep
+from blockwolfe.problem.sweep import Asking, Sweep, prepare, sweep
 from blockwolfe.results.certificate import Certificate, PrimalValue
 from blockwolfe.results.counts import Counts
 
@@ -62,11 +62,13 @@ class DualEngine(WalkingEngine):
         self.certificate_calls += self.n_blocks
         return certificate
 
-    def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+    def _full_pass(
+        self, keep: bool = False, asking: Asking | None = None
+    ) -> tuple[Certificate, Sweep]:
         """Certify the point (with averaging: the average); renews w and, if it can, the gaps."""
-        point = self.point
+        point, means, weights = self.point, self.tidied(), self._weights_at()
         certificate, v, found = examine(
-            self.blocks, self.tidied(), self.lam, *self.own, keep, self.workers, self._weights_at()
+            self.blocks, means, self.lam, *self.own, keep, self.workers, weights, asking
         )
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)

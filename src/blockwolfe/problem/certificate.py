@@ -18,7 +18,7 @@ from blockwolfe.base.inner import inner
 from blockwolfe.problem.blocks import Blocks, SweepWork
 from blockwolfe.problem.rounding import magnitudes, resolution
 from blockwolfe.problem.state import Store, dual_value, rebuild_v, weights_of
-from blockwolfe.problem.sweep import Sweep, sweep
+from blockwolfe.problem.sweep import Asking, Sweep, sweep
 from blockwolfe.problem.workers import Workers
 from blockwolfe.results.certificate import Certificate, PrimalValue, faced
 
@@ -74,14 +74,16 @@ def examine(
     keep: bool = False,
     workers: Workers | None = None,
     weights: Callable[[np.ndarray], np.ndarray] | None = None,
+    asking: Asking | None = None,
 ) -> tuple[Certificate, np.ndarray, Sweep]:
     """The certificate of a dual point, its rebuilt v, and the pass it came from.
 
-    It is that of v / lam (within bounds), or of other `weights` that go by v.
+    It is that of v / lam (within bounds), or of other `weights` that go by v. Where the pass is
+    left, as `asking` says, there is none, but a `LeftError`.
     """
     v = rebuild_v(blocks, store, workers)
     w = weights_of(blocks, v, lam) if weights is None else weights(v)
-    found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers)
+    found = sweep(blocks, store, w, work, scratch, keep=keep, workers=workers, asking=asking)
     is_own = weights is None
     return certificate_of(blocks, v, float(store.ell.sum()), found, lam, w, is_own), v, found
 

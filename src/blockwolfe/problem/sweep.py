@@ -6,13 +6,14 @@ which is added to its hinge and (times weight_i) to its gap: primal and gap then
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from blockwolfe.base.claims import Pieces, claim
 from blockwolfe.base.compiled import call, inlined, jit
-from blockwolfe.base.pace import Pace
+from blockwolfe.base.pace import LeftError, Pace
 from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.ragged import starts
 from blockwolfe.base.rounding import ROUNDING
@@ -23,7 +24,16 @@ from blockwolfe.problem.rounding import magnitudes
 from blockwolfe.problem.state import Store, rebuild_v
 from blockwolfe.problem.workers import Span, Workers
 
-__all__ = ["Answers", "Listed", "Sweep", "broken_oracle", "listed", "prepare", "sweep"]
+__all__ = [
+    "Answers",
+    "Asking",
+    "Listed",
+    "Sweep",
+    "broken_oracle",
+    "listed",
+    "prepare",
+    "sweep",
+]
 
 
 @jit
@@ -204,6 +214,14 @@ class Sweep(NamedTuple):
         return np.asarray(self.answers.hinge + self.slack)
 
 
+class Asking(NamedTuple):
+    """A pass over all blocks in an order of its own, which may be left before its end."""
+
+    order: np.ndarray
+    at_once: int  # answers between two looks at them
+    is_enough: Callable[[np.ndarray, Answers], bool]  # by the blocks that were asked
+
+
 def sweep(
     blocks: Blocks,
     store: Store,
@@ -214,6 +232,7 @@ def sweep(
     order: np.ndarray | None = None,
     keep: bool = False,
     workers: Workers | None = None,
+    asking: Asking | None = None,
 ) -> Sweep:
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
@@ -222,13 +241,16 @@ def sweep(
     below the score of the true one, or when all blocks together find no loss at w = 0 where there
     is some.
     """
-    is_full, order = order is None, np.arange(len(blocks)) if order is None else order
+    is_full = order is None
+    if order is None:
+        order = np.arange(len(blocks)) if asking is None else asking.order
+    most = len(order) if asking is None else asking.at_once
     room = blocks.corner_size.copy()  # (others may raise it meanwhile, where a task is in Python)
     out = _room_for_answers(blocks, room[order], keep)
     pace = Pace() if workers is None else workers.pace
     done, asked = 0, 0
     while done < len(order):
-        until = pace.until(done, len(order))
+        until = min(pace.until(done, len(order)), done + most)
         if workers is not None and until > asked:
             workers.prefetch(blocks, order[asked:until], w, scratch)
         asked, span = max(asked, until), (done, until)
@@ -239,6 +261,12 @@ def sweep(
                 raise broken_oracle(int(order[done]), int(blocks.corner_size[order[done]]))
             room = blocks.corner_size.copy()
             out = _more_room(room[order], out, done)
+        elif asking is not None and done < len(order):
+            first, so_far = order[:done], _at(out, slice(done))
+            if asking.is_enough(first, so_far):
+                raise LeftError(first, _judged(blocks, first, so_far, w, store.ell[first]))
+    if asking is not None:
+        order, out = np.arange(len(blocks)), _at(out, np.argsort(order))
     if is_full:
         check_losses(blocks, w, out.loss + out.slack)
     return _judged(blocks, order, out, w, store.ell[order])
@@ -307,6 +335,11 @@ def _room_for_answers(blocks: Blocks, room: np.ndarray, keep: bool) -> Answers:
     return Answers(hinge, gap, slack, reach, loss, starts(room), size, code, value)
 
 
+def _at(out: Answers, position: Any) -> Answers:
+    """Those of some positions."""
+    return Answers._make([*(array[position] for array in out[:-2]), out.code, out.value])
+
+
 def _more_room(room: np.ndarray, out: Answers, done: int) -> Answers:
     """After a corner of a Python task larger than any before: room for it, from there on."""
     if not len(out.code):  # corners are not kept
@@ -319,23 +352,24 @@ def _more_room(room: np.ndarray, out: Answers, done: int) -> Answers:
     return out._replace(start=start, code=code, value=value)
 
 
-def listed(blocks: Blocks, answers: Answers) -> Listed:
-    """The kept outputs of a sweep over all blocks, as parts."""
+def listed(blocks: Blocks, answers: Answers, order: np.ndarray | None = None) -> Listed:
+    """The kept outputs of a sweep over all blocks, or those of an order, as parts."""
     if not blocks.is_coded:
         return Listed(answers.start, answers.size, answers.code, answers.value, answers.loss)
-    start, size = starts(blocks.part_size), np.zeros(len(blocks), dtype=np.int64)
-    part = np.zeros(int(blocks.part_size.sum()), dtype=np.int32)
-    out = Listed(start, size, part, np.ones(len(part)), answers.loss)
-    call(_unpack_all, blocks.kind, blocks.oracles.unpack, blocks.packed_data, answers, out)
+    order = np.arange(len(blocks)) if order is None else order
+    room, size = blocks.part_size[order], np.zeros(len(order), dtype=np.int64)
+    part = np.zeros(int(room.sum()), dtype=np.int32)
+    out = Listed(starts(room), size, part, np.ones(len(part)), answers.loss)
+    call(_unpack_all, blocks.kind, blocks.oracles.unpack, blocks.packed_data, order, answers, out)
     return out
 
 
 @jit
-def _unpack_all(unpack: Any, data: Any, answers: Answers, out: Listed) -> None:
-    for i in range(out.size.shape[0]):
-        code = answers.code[answers.start[i] : answers.start[i] + answers.size[i]]
-        part = out.part[out.start[i] :]
-        out.size[i] = unpack(data, i, code, answers.size[i], part)
+def _unpack_all(unpack: Any, data: Any, order: Any, answers: Answers, out: Listed) -> None:
+    for k in range(order.shape[0]):
+        code = answers.code[answers.start[k] : answers.start[k] + answers.size[k]]
+        part = out.part[out.start[k] :]
+        out.size[k] = unpack(data, order[k], code, answers.size[k], part)
 
 
 def broken_oracle(i: int, max_size: int) -> OracleError:

@@ -17,7 +17,7 @@ from typing import Any, Generic
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
-from blockwolfe.base.pace import OutOfTimeError
+from blockwolfe.base.pace import LeftError, OutOfTimeError
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.errors import ShardLostError
 from blockwolfe.results.certificate import Certificate
@@ -195,12 +195,17 @@ class Driver(Generic[Outcome]):
         seconds = self.memory.seconds_to_certify / self.engine.n_blocks
         return seconds * self.budget.calls() if seconds else float("nan")
 
-    def certify(self) -> Certificate:
-        """A full pass, and perhaps one at the average: after Ctrl-C only that may be left."""
+    def certify(self, below: float = np.inf) -> Certificate:
+        """A full pass, and perhaps one at the average: after Ctrl-C only that may be left.
+
+        Raises `LeftError` where it was left, since the gap is not `below`.
+        """
         own, pairing = self.own, self.pairing
         if own is None or self.current is None:
             with self.budget.certifying():
-                own = replace(self.engine.certify(), unit=self.limits.unit)
+                is_any = below == np.inf
+                own = self.engine.certify() if is_any else self.engine.certify_below(below)
+            own = replace(own, unit=self.limits.unit)
         found = self._taken(own)
         has_own = self.engine.primal_w is not None
         may_reach = pairing is not None and pairing.may_reach(own, self._target(), has_own)
@@ -317,7 +322,12 @@ class Driver(Generic[Outcome]):
             memory.was_promised = self._is_promising()
             memory.had_visited_open = self.engine.has_visited_open
             memory.is_renewing = True
-        now = self.certify()
+        may_leave = memory.was_promised and self.budget.has_time_to_certify(2)
+        try:
+            now = self.certify(self._target() if may_leave else np.inf)
+        except LeftError:  # (of use to the engine all the same)
+            memory.is_renewing = False
+            return
         with uninterrupted():
             patience = min(2 * memory.patience, MOST_PATIENCE)
             is_broken = memory.was_promised and not self.engine.certifies_early

@@ -98,6 +98,13 @@ class Engine(ABC):
         a dual point `Certificate.primal_only`.
         """
 
+    def certify_below(self, gap: float) -> Certificate:
+        """Likewise; where it finds out midway that the gap is above that, it may be left.
+
+        Then it raises `LeftError`.
+        """
+        return self.certify()
+
     def primal_at(self, w: np.ndarray) -> PrimalValue | None:
         """P at some w by a full pass, which is counted; None where the method has no dual point."""
         return None

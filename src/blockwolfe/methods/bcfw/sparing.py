@@ -4,7 +4,7 @@ After every few calls the weights of all stored corners are brought close to the
 (`dual.conjugate`), which needs no oracle. So each call is made at a w that knows all corners so
 far, and at the block whose oracle is expected to find most beyond them. A full pass for a
 certificate asks all blocks at one w: the corners that it finds are stored too, and are worth as
-much as those of visits.
+much as those of visits. It is left as soon as the answers show that the gap is too large.
 
 Where any w may reach the tolerance, blocks are asked at a longer w than that of the dual point, if
 that promises a smaller gap (`dual.ahead`). Certificates are then of the longer w.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.pace import LeftError
 from blockwolfe.base.schema import Reader
 from blockwolfe.dual.ahead import LONGEST, Ahead, at_own, look_ahead
 from blockwolfe.dual.conjugate import Climb, climb, put
@@ -30,7 +31,7 @@ from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.rules import FROM_ORACLE
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.problem.state import Pull, State, weights_of
-from blockwolfe.problem.sweep import Answers
+from blockwolfe.problem.sweep import Answers, Asking
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.rules.sampling import MaxGap
 from blockwolfe.rules.steps import Pairwise
@@ -62,6 +63,7 @@ class SparingEngine(BlockEngine):
         # by how much the last answers were above stored corners; how that changes with the length
         self._excess, self._drift = np.full(self.n_blocks, np.inf), np.zeros(self.n_blocks)
         self._ahead = at_own(self.n_blocks)
+        self._asked_at = np.zeros(self.n_blocks, dtype=np.int64)  # after how many calls
         self.sweep_share = 0.0  # (beside calls that take long)
         self.note = f"{self.method.words}; the oracle is slow"
 
@@ -113,6 +115,7 @@ class SparingEngine(BlockEngine):
     def _note_answers(self, order: np.ndarray, found: Answers) -> None:
         """And how far they are above what was known (as heights and losses are linear in w)."""
         super()._note_answers(order, found)
+        self._asked_at[order] = int(self.ledger.counts.oracle_calls) + self.certificate_calls
         ahead, weight = self._ahead, self.blocks.weight[order]
         excess = np.maximum(found.gap - ahead.gaps[order], 0.0)
         drift = (excess - weight * (found.loss - ahead.loss[order])) / ahead.length
@@ -147,14 +150,38 @@ class SparingEngine(BlockEngine):
 
     def certify(self) -> Certificate:
         """A full pass, whose corners are stored: the point stays, the next round goes by them."""
-        certificate, found = self._full_pass(keep=True)
+        return self._stored_pass()
+
+    def certify_below(self, gap: float) -> Certificate:
+        """Blocks asked longest ago come first: what they tell has changed most."""
+        known, weight = self._ahead, self.blocks.weight
+
+        def is_above(order: np.ndarray, found: Answers) -> bool:
+            more = found.gap + weight[order] * found.slack - known.gaps[order]
+            return known.gap + float(np.maximum(more, 0.0).sum()) > gap
+
+        oldest_first = np.argsort(self._asked_at, kind="stable")
+        at_once = self._every if self.workers.n_jobs > 1 else 1
+        try:
+            return self._stored_pass(Asking(oldest_first, at_once, is_above))
+        except LeftError as left:
+            self.ledger.counts.violations += self.blocks.is_exact and not left.found.is_valid
+            self._store(left.order, left.found.answers)
+            raise
+
+    def _stored_pass(self, asking: Asking | None = None) -> Certificate:
+        certificate, found = self._full_pass(keep=True, asking=asking)
+        self._store(np.arange(self.n_blocks), found.answers)
+        return certificate
+
+    def _store(self, order: np.ndarray, found: Answers) -> None:
+        """What a certificate has found, as if by visits that have not stepped yet."""
         with uninterrupted():
-            self._note_answers(np.arange(self.n_blocks), found.answers)
-            self.certificate_calls += self.n_blocks
-            insert_found(self.point, found.answers, self.ledger.visits)
+            self._note_answers(order, found)
+            self.certificate_calls += len(order)
+            insert_found(self.point, order, found, self.ledger.visits)
             self._has_stored = True
             self._plant_tree()
-        return certificate
 
     def _weights_at(self) -> Callable[[np.ndarray], np.ndarray] | None:
         if not self._ahead.length > 1.0:
@@ -169,7 +196,7 @@ class SparingEngine(BlockEngine):
     @property
     def gap_estimate(self) -> float:
         """Not known between calls and the round that follows them."""
-        if self._n_new > 0:
+        if self._n_new > 0 or self._has_stored:
             return float("inf")
         known = self._ahead.gap + float(self._excess.sum())
         return known if self.aim > 0.0 else super().gap_estimate
@@ -221,6 +248,7 @@ class SparingEngine(BlockEngine):
                 "has_stored": self._has_stored,
                 "excess": self._excess,
                 "drift": self._drift,
+                "asked_at": self._asked_at,
             }
         )
 
@@ -232,6 +260,7 @@ class SparingEngine(BlockEngine):
         self._has_stored = read.flag("has_stored")
         self._excess = read.array("excess", np.float64, n_blocks, least=0.0, is_finite=False)
         self._drift = read.array("drift", np.float64, n_blocks)
+        self._asked_at = read.array("asked_at", np.int64, n_blocks, least=0)
         self._ahead = Ahead(
             read.number("ahead.length", least=1.0, most=LONGEST),
             read.number("ahead.gap"),

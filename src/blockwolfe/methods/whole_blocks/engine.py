@@ -20,7 +20,7 @@ from blockwolfe.methods.whole_blocks.groups import Waiting
 from blockwolfe.methods.whole_blocks.visits import make_whole_work, visit_whole_blocks
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import ActiveSet, State
-from blockwolfe.problem.sweep import Sweep
+from blockwolfe.problem.sweep import Asking, Sweep
 from blockwolfe.results.certificate import Certificate
 from blockwolfe.results.counts import Counts
 from blockwolfe.rules.passes import Passes
@@ -185,9 +185,11 @@ class WholeEngine(AcceleratedEngine):
         """And sweeps over labels with weight."""
         return replace(super().counts, sweeps=self._rounds.n_sweeps)
 
-    def _full_pass(self, keep: bool = False) -> tuple[Certificate, Sweep]:
+    def _full_pass(
+        self, keep: bool = False, asking: Asking | None = None
+    ) -> tuple[Certificate, Sweep]:
         """And let no block wait that has a gap."""
-        found = super()._full_pass(keep)
+        found = super()._full_pass(keep, asking)
         has_gap = self.ledger.gap > 0.0
         self.waiting.period[has_gap], self.waiting.left[has_gap] = 0, 0
         return found
