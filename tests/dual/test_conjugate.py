@@ -185,7 +185,8 @@ def test_without_idle_corners_the_optimum_over_active_ones_is_reached():
 
 
 @pytest.mark.parametrize("n_moments", [0, 1, 3, 10, 40])
-def test_what_is_left_early_changes_nothing(n_moments):
+def test_what_is_left_early_changes_nothing(n_moments, monkeypatch):
+    monkeypatch.setattr(conjugate, "PAUSE", 0.0)
     engine = with_corners(chain())
     before, moments = engine.to_save(), iter([True] * n_moments + [False] * 100)
     assert climb(engine.point, engine.ledger.notes.longest, 500, 0.0, lambda: next(moments)) is None
@@ -196,6 +197,7 @@ def test_what_is_left_early_changes_nothing(n_moments):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_sweep_is_asked_for(name, monkeypatch):
     """Of searches, too: between two moments at which a run may end there is one look at w."""
+    monkeypatch.setattr(conjugate, "PAUSE", 0.0)
     engine, asked, n_sweeps = with_corners(PROBLEMS[name]()), [], []
 
     def counted(*args):

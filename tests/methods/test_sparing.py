@@ -1,10 +1,15 @@
 """Where every oracle call counts: rounds between calls, and certificates whose corners are kept."""
 
+from copy import deepcopy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import blockwolfe as bw
 from at_work import engine_of
+from blockwolfe.base.pace import LeftError
+from blockwolfe.dual import conjugate
 from blockwolfe.dual.ahead import LONGEST, look_ahead
 from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.methods import auto
@@ -124,6 +129,14 @@ class Counted(Labels):
         return super().augmented_decode(x, y, w)
 
 
+def gap_below(engine, gap):
+    """The gap of a certificate; of one that was left, nothing."""
+    try:
+        return engine.certify_below(gap).gap
+    except LeftError:
+        return None
+
+
 def calls_and_counts(problem, method, most):
     before = problem.task.n_calls
     counts = bw.solve(problem, LAM, method, 0.0, max_oracle_calls=most, random_state=0).counts
@@ -142,7 +155,8 @@ def test_a_budget_of_calls_is_kept(most):
 
 
 @pytest.mark.parametrize("aim", [0.0, 0.02])
-def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, aim):
+def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, aim, monkeypatch):
+    monkeypatch.setattr(conjugate, "PAUSE", 0.0)
     problem = easy if aim else problem
     whole, cut = (engine_of(problem, "auto", LAM) for _ in range(2))
     whole.aim = cut.aim = aim
@@ -160,6 +174,8 @@ def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, 
             cut.advance(cut.n_blocks, always)
         if k % 2:
             assert whole.certify().gap == cut.certify().gap
+        else:
+            assert gap_below(whole, 0.01) == gap_below(cut, 0.01)
     assert isinstance(whole, SparingEngine)
     assert (longest > 1.0) == (aim > 0.0)
     assert whole.counts == cut.counts
@@ -185,6 +201,116 @@ def test_batches_of_workers_hold_what_one_after_another_holds(problem, is_slow):
     assert result.is_certified
     gap = max(result.certificate.gap, alone.certificate.gap)
     assert abs(result.certificate.primal - alone.certificate.primal) <= gap
+
+
+# -- certificates that are left --------------------------------------------------------------------
+
+
+def copied(engine, problem):
+    """The same engine once more."""
+    copy = engine_of(problem, "auto", engine.lam)
+    copy.aim = engine.aim
+    copy.restore(deepcopy(engine.to_save()))
+    return copy
+
+
+@pytest.mark.parametrize("aim", [0.0, 0.02])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9, 0.999])
+def test_a_certificate_is_left_where_the_gap_is_above(problem, easy, is_slow, aim, share):
+    problem = easy if aim else problem
+    engine = engine_of(problem, "auto", 0.01 if aim else LAM)
+    engine.aim = aim
+    passes(engine, 1)
+    whole, dual, known = copied(engine, problem), engine.dual(), engine._ahead
+    n_rows, calls = engine.point.arrays.stock.n_rows.copy(), engine.counts.certificate_calls
+    certificate, w = whole.certify(), engine.asked_w.copy()
+    excess = np.maximum(certificate.block_gaps - known.gaps, 0.0)
+    order = np.argsort(-excess, kind="stable")
+    engine._asked_at[order] = np.arange(len(problem))
+    with pytest.raises(LeftError) as left:
+        engine.certify_below(share * certificate.gap)
+    asked, found = left.value.order, left.value.found
+    n_needed = 1 + np.flatnonzero(known.gap + excess[order].cumsum() > share * certificate.gap)[0]
+    np.testing.assert_array_equal(asked, order[:n_needed])
+    assert engine.counts.certificate_calls == calls + len(asked)
+    np.testing.assert_allclose(found.hinge, whole.hinge[asked], rtol=1e-12, atol=1e-12)
+    hinges = stored_hinges(engine, w)  # (what was found is stored, and nothing else)
+    np.testing.assert_allclose(hinges[asked], found.hinge, rtol=1e-12, atol=1e-12)
+    others = np.setdiff1d(np.arange(len(problem)), asked)
+    np.testing.assert_array_equal(engine.point.arrays.stock.n_rows[others], n_rows[others])
+    assert engine.dual() == pytest.approx(dual, rel=1e-12)
+    assert engine.gap_estimate == np.inf  # (until the round that follows)
+    passes(engine, 1)
+    assert engine.dual() > dual
+
+
+@pytest.mark.parametrize("aim", [0.0, 0.02])
+def test_a_certificate_that_was_not_left_is_the_same_to_the_bit(problem, easy, is_slow, aim):
+    problem = easy if aim else problem
+    engine = engine_of(problem, "auto", 0.01 if aim else LAM)
+    engine.aim = aim
+    passes(engine, 1)
+    engine._asked_at[:] = np.arange(len(problem))[::-1]
+    whole = copied(engine, problem)
+    certificate = whole.certify()
+    found = engine.certify_below(certificate.gap * (1.0 + 1e-9))
+    np.testing.assert_array_equal(found.block_gaps, certificate.block_gaps)
+    assert replace(found, block_gaps=None) == replace(certificate, block_gaps=None)
+    for name, value in whole.to_save().items():
+        np.testing.assert_array_equal(engine.to_save()[name], value, err_msg=name)
+
+
+def test_blocks_that_were_asked_longest_ago_come_first(problem, is_slow):
+    engine = engine_of(problem, "auto", LAM)
+    passes(engine, 2)
+    order = np.random.default_rng(0).permutation(len(problem))
+    engine._asked_at[order] = np.arange(len(problem))
+    with pytest.raises(LeftError) as left:
+        engine.certify_below(1e-6)
+    np.testing.assert_array_equal(left.value.order, order[: len(left.value.order)])
+    assert (engine._asked_at[left.value.order] > engine._asked_at[order[-1]]).all()
+
+
+class Tired(Labels):
+    """Once it is tired, its oracle gives the true output."""
+
+    is_tired = False
+
+    def augmented_decode(self, x, y, w):
+        return y if self.is_tired else super().augmented_decode(x, y, w)
+
+
+def test_a_certificate_that_was_left_tells_of_an_oracle_that_gives_less():
+    problem = bw.Problem(Tired(3, 4), *multiclass_data(n=8))
+    engine = engine_of(problem, "auto", 1.0)
+    passes(engine, 2)
+    problem.task.is_tired = True
+    engine._asked_at[np.argmax(engine.point.arrays.ell)] = -1  # (asked first)
+    with pytest.raises(LeftError):
+        engine.certify_below(-1.0)  # (left after the first answer)
+    assert engine.is_caught
+
+
+def test_runs_leave_certificates_and_end_certified(is_slow, monkeypatch):
+    left, certify_below = [], SparingEngine.certify_below
+
+    def watched(self, gap):
+        try:
+            return certify_below(self, gap)
+        except LeftError as error:
+            left.append(error)
+            raise
+
+    monkeypatch.setattr(SparingEngine, "certify_below", watched)
+    for seed in range(4):
+        problem = bw.Problem(bw.tasks.Chain(), *chain_data(n=12, seed=seed))
+        result = bw.solve(problem, 0.02, "auto", 0.01, random_state=0)
+        assert result.is_certified
+        assert result.certificate.gap <= 0.01 * problem.unit
+        left_alone = bw.solve(problem, 0.02, "bcfw+gap+pairwise", 1e-6, random_state=0)
+        assert result.certificate.dual <= left_alone.certificate.primal
+        assert result.certificate.primal >= left_alone.certificate.dual
+    assert left
 
 
 # -- a longer w ------------------------------------------------------------------------------------

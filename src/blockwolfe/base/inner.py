@@ -32,6 +32,8 @@ def inner(a: np.ndarray, b: np.ndarray) -> float:
     11.0
     """
     with np.errstate(over="ignore", invalid="ignore"):  # (who asks looks at the number)
+        if len(a) <= PIECE:  # (the same bits; a round has thousands of these)
+            return float(np.add.reduce(np.multiply(a, b)))
         sums = [np.multiply(a[part], b[part]).sum() for part in pieces(len(a))]
         return float(np.sum(sums))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from blockwolfe.dual.conjugate import Climb
 
-__all__ = ["LONGEST", "Ahead", "at_own", "look_ahead"]
+__all__ = ["LONGEST", "Ahead", "at_length", "at_own", "look_ahead"]
 
 # No length is more than this many times that of w: what answers told changes further on.
 LONGEST = 4.0
@@ -38,7 +38,7 @@ class Ahead(NamedTuple):
 
 
 def at_own(n_blocks: int) -> Ahead:
-    """The optimum of the stored corners itself, where they lack nothing worth mentioning."""
+    """The weights of the dual point, where all that is stored is taken for its optimum."""
     return Ahead(1.0, 0.0, np.zeros(n_blocks), np.zeros(n_blocks))
 
 
@@ -56,8 +56,12 @@ def look_ahead(
         gap, slope, _ = ray.at(middle)
         pays = gap <= most_gap and slope + drift <= 0.0
         shortest, longest = (middle, longest) if pays else (shortest, middle)
-    gap, _, top = ray.at(shortest)
-    return Ahead(shortest, gap, ray.gaps(shortest, top), ray.loss[top])
+    return ray.known(shortest)
+
+
+def at_length(found: Climb, weight: np.ndarray, square: float, length: float) -> Ahead:
+    """What stored corners tell of this length."""
+    return _Ray(found, weight, square).known(length)
 
 
 class _Ray:
@@ -84,6 +88,8 @@ class _Ray:
         gap = float(self.weight @ best) + 0.5 * bend * (length - 1.0)
         return gap, float(self.weight @ self._rise[top]) + bend, top
 
-    def gaps(self, length: float, top: np.ndarray) -> np.ndarray:
-        """Those of the blocks."""
-        return np.asarray(self.weight * (self._level[top] + length * self._rise[top]))
+    def known(self, length: float) -> Ahead:
+        """All of it."""
+        gap, _, top = self.at(length)
+        gaps = self.weight * (self._level[top] + length * self._rise[top])
+        return Ahead(length, gap, np.asarray(gaps), self.loss[top])

@@ -17,6 +17,7 @@ which coordinates of w at a bound do not move, and the search is the exact one a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ MOST_LENGTHS = 6
 # A direction that gains less than this share of the restricted gap gives way to the gradient, if
 # that gains more: projected, a direction of conjugate gradients need not go up.
 LITTLE = 0.01
+# Seconds between two looks at whether it may go on.
+PAUSE = 0.005
 # Numbers of eight bytes that are kept of a stored corner, and of a weight, besides entries.
 PER_CORNER, PER_WEIGHT = 24, 8
 
@@ -130,7 +133,7 @@ class _Ascent:
     ) -> None:
         stock, blocks = point.arrays.stock, point.blocks
         self.point, (self.rows, self.first), self.all = point, rows, entries
-        self._may_go_on = may_go_on
+        self._may_go_on, self._looked = may_go_on, -np.inf
         self.block = np.repeat(np.arange(len(blocks)), np.diff(self.first))
         self.weight, self.loss = blocks.weight[self.block], stock.loss[self.rows]
         self.factor = -blocks.weight / point.lam
@@ -139,9 +142,13 @@ class _Ascent:
         self.scale = 1.0 / np.where(length > 0.0, length, known.max() if len(known) else 1.0)
 
     def _look_up(self) -> None:
-        """Before each sweep: sweeps over many corners take seconds."""
+        """Before each sweep: over many corners one takes seconds, over few some microseconds."""
+        now = time.perf_counter()
+        if now < self._looked + PAUSE:
+            return
         if not self._may_go_on():
             raise _LeftError
+        self._looked = now
 
     def begin(self) -> _Place:
         """Where the point is."""
@@ -327,10 +334,13 @@ def _better(a: _Segment | None, b: _Segment | None) -> _Segment | None:
     return b if a is None or (b is not None and b.gain > a.gain) else a
 
 
-def put(point: DualPoint, found: Climb) -> None:
-    """Go there, with w and ell made from the weights; not if the dual would fall by rounding."""
+def put(point: DualPoint, found: Climb) -> bool:
+    """Go there, with w and ell made from the weights; not if the dual would fall by rounding.
+
+    Whether the point is where it was found.
+    """
     if not found.n_done:
-        return
+        return True
     stock, before, dual = point.arrays.stock, point.arrays, point.dual()
     weight = stock.weight.copy()
     weight[found.rows] = found.alpha
@@ -338,5 +348,7 @@ def put(point: DualPoint, found: Climb) -> None:
         point.arrays = before._replace(stock=stock._replace(weight=weight), ell=before.ell.copy())
         point.drop_older(np.zeros(len(point.blocks), dtype=np.int64))  # (sums to one; none dropped)
         point.rebuild()
-        if not point.dual() >= dual:
-            point.arrays = before
+        if point.dual() >= dual:
+            return True
+        point.arrays = before
+        return False

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from blockwolfe.base.compiled import uninterrupted
+from blockwolfe.base.inner import inner
 from blockwolfe.base.pace import LeftError
 from blockwolfe.base.schema import Reader
-from blockwolfe.dual.ahead import LONGEST, Ahead, at_own, look_ahead
+from blockwolfe.dual.ahead import LONGEST, Ahead, at_length, at_own, look_ahead
 from blockwolfe.dual.conjugate import Climb, climb, put
 from blockwolfe.dual.planes import insert_found
 from blockwolfe.methods.base import Setup
@@ -31,9 +32,9 @@ from blockwolfe.methods.bcfw.engine import BlockEngine
 from blockwolfe.methods.bcfw.rules import FROM_ORACLE
 from blockwolfe.methods.bcfw.settings import BCFW
 from blockwolfe.problem.state import Pull, State, weights_of
-from blockwolfe.problem.sweep import Answers, Asking
+from blockwolfe.problem.sweep import Answers, Asking, Sweep
 from blockwolfe.results.certificate import Certificate
-from blockwolfe.rules.sampling import MaxGap
+from blockwolfe.rules.sampling import Draws, MaxGap
 from blockwolfe.rules.steps import Pairwise
 
 __all__ = ["SparingEngine"]
@@ -42,6 +43,9 @@ __all__ = ["SparingEngine"]
 ROUNDS_PER_PASS = 20
 # Rounds end where stored corners lack this share of the estimated gap.
 SHARE = 0.01
+# Heights of stored corners are summed up over the steps of a round: so many digits are theirs.
+CLOSE = 1e-9
+TINY = float(np.finfo(np.float64).tiny)
 # Share of the gap to reach that a longer w may take.
 MOST_AHEAD = 0.5
 RULES = BCFW(
@@ -63,17 +67,38 @@ class SparingEngine(BlockEngine):
         # by how much the last answers were above stored corners; how that changes with the length
         self._excess, self._drift = np.full(self.n_blocks, np.inf), np.zeros(self.n_blocks)
         self._ahead = at_own(self.n_blocks)
+        self._first_length = self._length_of(setup.state)
         self._asked_at = np.zeros(self.n_blocks, dtype=np.int64)  # after how many calls
         self.sweep_share = 0.0  # (beside calls that take long)
         self.note = f"{self.method.words}; the oracle is slow"
+
+    def _length_of(self, state: State) -> float:
+        """How much longer the weights of a state are than those of its dual point."""
+        pull, v = state.pull, state.v
+        is_ours = pull is not None and pull.strength == 1.0 and pull.lam == self.lam
+        if pull is None or not is_ours or self.blocks.is_bounded:
+            return 1.0
+        along = self.lam * self.blocks.inner(pull.rest, v) / max(self.blocks.inner(v, v), TINY)
+        return float(np.clip(1.0 + along, 1.0, LONGEST))
+
+    def prepare(self) -> None:
+        """And find out what the corners of the state tell."""
+        super().prepare()
+        self._prepare_rounds()
+        found = climb(self.point, self.ledger.notes.longest, 0, 0.0, lambda: True)
+        if found is not None:
+            self._ahead = self._known(found, self._first_length if self.aim > 0.0 else 1.0)
 
     # -- one pass -----------------------------------------------------------------------------
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:
         """Calls and rounds in turn; ends with a round, unless it is left."""
-        if not self._is_open:
-            with uninterrupted():
+        with uninterrupted():
+            if not self._is_open:
                 self._begin_pass(max_visits)
+            # (certificates since it began have taken of the same budget)
+            until = self._done + max_visits
+            self._draws = Draws(self._draws.block[:until], self._draws.uniform[:until])
         until = self._until
         while (self._done < until or self._is_due) and may_go_on():
             if self._is_due:
@@ -112,6 +137,12 @@ class SparingEngine(BlockEngine):
         """What a call is expected to find."""
         return self._excess if self.aim > 0.0 else super()._sampled_gap
 
+    def _drawn(self, block: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+        """Of equal estimates, blocks that were asked longest ago."""
+        chosen, by_gap = block.copy(), np.flatnonzero(block < 0)
+        chosen[by_gap] = np.lexsort((self._asked_at, -self._sampled_gap))[: len(by_gap)]
+        return chosen
+
     def _note_answers(self, order: np.ndarray, found: Answers) -> None:
         """And how far they are above what was known (as heights and losses are linear in w)."""
         super()._note_answers(order, found)
@@ -122,15 +153,16 @@ class SparingEngine(BlockEngine):
         self._excess[order], self._drift[order] = excess, np.where(excess > 0.0, drift, 0.0)
 
     def _round(self, may_go_on: Callable[[], bool]) -> None:
-        gap, most = self.ledger.gap, RULES.conjugate.n_iterations if RULES.conjugate else 0
-        tol = SHARE * float(gap[np.isfinite(gap)].sum())
+        gap, most = self._sampled_gap, RULES.conjugate.n_iterations if RULES.conjugate else 0
+        known = self._ahead.gap if self.aim > 0.0 else 0.0
+        tol = SHARE * (known + float(gap[np.isfinite(gap)].sum()))
         found = climb(self.point, self.ledger.notes.longest, most, tol, may_go_on)
         if found is not None:
             with uninterrupted():  # (the point moves, and the round is made: both or neither)
-                put(self.point, found)
+                is_there = put(self.point, found)
                 self._rounds.n_sweeps += found.n_done
                 self._n_known, self._has_stored = self._n_known + self._n_new, False
-                self._go_ahead(self._looked_ahead(found))
+                self._go_ahead(self._looked_ahead(found) if is_there else at_own(self.n_blocks))
 
     def _go_ahead(self, ahead: Ahead) -> None:
         """Ask at another length from now on."""
@@ -141,10 +173,18 @@ class SparingEngine(BlockEngine):
         """From a round on; not where weights are bounded, since a longer w may be out of bounds."""
         is_known = np.isfinite(self._excess).all() and len(found.height) > 0
         if not (is_known and self.aim > 0.0) or self.blocks.is_bounded:
-            return at_own(self.n_blocks)
-        square = self.lam * self.blocks.inner(self.w, self.w)
+            return self._known(found, 1.0)
         drift = float(self._drift.sum())
-        return look_ahead(found, self.blocks.weight, square, drift, MOST_AHEAD * self.aim)
+        return look_ahead(found, *self._scales, drift, MOST_AHEAD * self.aim)
+
+    def _known(self, found: Climb, length: float) -> Ahead:
+        if not len(found.height):
+            return at_own(self.n_blocks)
+        return at_length(found, *self._scales, length)
+
+    @property
+    def _scales(self) -> tuple[np.ndarray, float]:
+        return self.blocks.weight, self.lam * self.blocks.inner(self.w, self.w)
 
     # -- certificates ---------------------------------------------------------------------------
 
@@ -166,6 +206,7 @@ class SparingEngine(BlockEngine):
             return self._stored_pass(Asking(oldest_first, at_once, is_above))
         except LeftError as left:
             self.ledger.counts.violations += self.blocks.is_exact and not left.found.is_valid
+            self._check(left.order, left.found)
             self._store(left.order, left.found.answers)
             raise
 
@@ -173,6 +214,20 @@ class SparingEngine(BlockEngine):
         certificate, found = self._full_pass(keep=True, asking=asking)
         self._store(np.arange(self.n_blocks), found.answers)
         return certificate
+
+    def take(self, found: Sweep, gap: float) -> None:
+        """And what the answers say of the oracle; block gaps are those of the longer w."""
+        self._check(np.arange(self.n_blocks), found)
+        slack = inner(self.blocks.weight, found.answers.slack)
+        super().take(found, float(found.answers.gap.sum()) + slack)
+
+    def _check(self, order: np.ndarray, found: Sweep) -> None:
+        """An answer below a stored corner, where heights of those are of this w, is no maximum."""
+        if self._n_new > 0 or self._has_stored or not self.blocks.is_exact:
+            return
+        known, weight = self._ahead.gaps[order], self.blocks.weight[order]
+        rounding = CLOSE * (weight * found.magnitude + self.point.arrays.ell[order])
+        self.ledger.counts.violations += int((found.answers.gap < known - rounding).sum())
 
     def _store(self, order: np.ndarray, found: Answers) -> None:
         """What a certificate has found, as if by visits that have not stepped yet."""
@@ -226,9 +281,14 @@ class SparingEngine(BlockEngine):
 
     def begin_at_loss(self, tol: float) -> tuple[float, np.ndarray]:
         """All weight is on what those calls have found: no round has more to gain."""
-        found = super().begin_at_loss(tol)
+        found, self._ahead = super().begin_at_loss(tol), at_own(self.n_blocks)
         self._n_known += self._n_new
         return found
+
+    def call_lam(self, lam: float) -> None:
+        """Heights are others there."""
+        super().call_lam(lam)
+        self._ahead, self._has_stored = at_own(self.n_blocks), True
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And a round at the new lambda."""
@@ -255,14 +315,14 @@ class SparingEngine(BlockEngine):
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as before `to_save`."""
         super().restore(saved)
-        read, n_blocks = Reader(saved), (self.n_blocks,)
+        read, n_blocks, is_bounded = Reader(saved), (self.n_blocks,), self.blocks.is_bounded
         self._n_known = read.integer("n_known", most=int(self.ledger.counts.oracle_calls))
         self._has_stored = read.flag("has_stored")
         self._excess = read.array("excess", np.float64, n_blocks, least=0.0, is_finite=False)
         self._drift = read.array("drift", np.float64, n_blocks)
         self._asked_at = read.array("asked_at", np.int64, n_blocks, least=0)
         self._ahead = Ahead(
-            read.number("ahead.length", least=1.0, most=LONGEST),
+            read.number("ahead.length", least=1.0, most=1.0 if is_bounded else LONGEST),
             read.number("ahead.gap"),
             read.array("ahead.gaps", np.float64, n_blocks),
             read.array("ahead.loss", np.float64, n_blocks),
