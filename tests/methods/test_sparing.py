@@ -9,12 +9,14 @@ import pytest
 import blockwolfe as bw
 from at_work import engine_of
 from blockwolfe.base.pace import LeftError
+from blockwolfe.base.schema import Misfit
 from blockwolfe.dual import conjugate
 from blockwolfe.dual.ahead import LONGEST, look_ahead
 from blockwolfe.dual.conjugate import climb, put
 from blockwolfe.methods import auto
-from blockwolfe.methods.bcfw.sparing import MOST_AHEAD, SparingEngine
+from blockwolfe.methods.bcfw.sparing import MOST_AHEAD, SHARE, SparingEngine
 from blockwolfe.problem.state import rebuild_v
+from blockwolfe.running.budget import Budget
 from plain_tasks import Labels
 from zoo import bounded, chain_data, enumerated_optimum, multiclass_data, plain
 
@@ -203,6 +205,36 @@ def test_batches_of_workers_hold_what_one_after_another_holds(problem, is_slow):
     assert abs(result.certificate.primal - alone.certificate.primal) <= gap
 
 
+@pytest.mark.parametrize("most", range(30, 60, 3))
+def test_certificates_inside_a_pass_are_of_the_same_budget(most):
+    found = bw.Problem(Labels(3, 4), *multiclass_data(n=8))
+    counts = bw.solve(found, 0.03, "auto", 1e-3, max_oracle_calls=most, random_state=0).counts
+    assert counts.oracle_calls + counts.certificate_calls <= most
+
+
+def test_rounds_come_closer_while_stored_corners_lack_most(problem, is_slow):
+    engine = engine_of(problem, "auto", LAM)
+    engine.aim = 1e-12
+    passes(engine, 3)
+    engine._excess[:] = 0.0
+    before, engine._has_stored = engine._ahead.gap, True
+    assert before > 1e-9
+    assert engine.gaps.sum() > before
+    engine.advance(engine.n_blocks, lambda: engine._has_stored)  # (a round, and no more)
+    assert engine._ahead.gap <= SHARE * before * (1 + 1e-9)
+
+
+def test_blocks_of_equal_estimates_take_turns(problem, is_slow):
+    engine = engine_of(problem, "auto", LAM)
+    passes(engine, 2)
+    engine.aim = 0.1
+    engine._excess[:], engine._excess[4] = 0.0, 1.0
+    engine._asked_at[:] = np.random.default_rng(0).permutation(len(problem))
+    engine._asked_at[4] = 100
+    oldest = np.argsort(engine._asked_at)
+    np.testing.assert_array_equal(engine._drawn(np.full(3, -1), np.zeros(3)), [4, *oldest[:2]])
+
+
 # -- certificates that are left --------------------------------------------------------------------
 
 
@@ -280,6 +312,19 @@ class Tired(Labels):
         return y if self.is_tired else super().augmented_decode(x, y, w)
 
 
+def test_an_answer_below_a_stored_corner_is_no_maximum(problem, is_slow):
+    for rise, is_caught in [(0.0, False), (1e-12, False), (1e-3, True)]:
+        engine = engine_of(problem, "auto", LAM)
+        passes(engine, 2)
+        engine._ahead = engine._ahead._replace(gaps=engine._ahead.gaps + rise)
+        certificate = engine.certify()
+        assert engine.is_caught == is_caught
+        assert certificate.valid == (not is_caught)
+        engine._ahead = engine._ahead._replace(gaps=engine._ahead.gaps + 1.0)
+        engine.certify()  # (of corners that no round has seen yet nothing is known)
+        assert engine.is_caught == is_caught
+
+
 def test_a_certificate_that_was_left_tells_of_an_oracle_that_gives_less():
     problem = bw.Problem(Tired(3, 4), *multiclass_data(n=8))
     engine = engine_of(problem, "auto", 1.0)
@@ -289,6 +334,43 @@ def test_a_certificate_that_was_left_tells_of_an_oracle_that_gives_less():
     with pytest.raises(LeftError):
         engine.certify_below(-1.0)  # (left after the first answer)
     assert engine.is_caught
+
+
+class Once(Tired):
+    """Of all its answers one is the worst there is."""
+
+    n_calls, at = 0, 0
+
+    def augmented_decode(self, x, y, w):
+        self.n_calls += 1
+        if self.n_calls != self.at:
+            return super().augmented_decode(x, y, w)
+        return int(np.argmin(x @ w.reshape(self.n_inputs, self.n_labels)))
+
+
+def test_one_bad_answer_to_a_visit_leaves_a_result_without_certificate():
+    X, Y = multiclass_data(n=12, n_labels=4, n_features=8)
+    problem = bw.Problem(Once(4, 8), X, Y)
+    bw.solve(problem, LAM, "bcfw", max_passes=0)  # (looks at the task)
+    problem.task.n_calls, problem.task.at = 0, 18
+    result = bw.solve(problem, LAM, "auto", 1e-4, random_state=0, max_oracle_calls=200)
+    assert result.status is bw.Status.INEXACT_ORACLE
+    assert not result.certificate.valid
+
+
+@pytest.mark.parametrize("n_times", [1, 2])
+def test_no_certificate_is_left_where_there_is_time_for_one_alone(is_slow, monkeypatch, n_times):
+    below, certify_below = [], SparingEngine.certify_below
+
+    def watched(self, gap):
+        below.append(gap)
+        return certify_below(self, gap)
+
+    monkeypatch.setattr(SparingEngine, "certify_below", watched)
+    monkeypatch.setattr(Budget, "has_time_to_certify", lambda _, n=1: n <= n_times)
+    problem = bw.Problem(bw.tasks.Chain(), *chain_data(n=6))
+    assert bw.solve(problem, 0.02, "auto", 0.05, random_state=0).is_certified
+    assert bool(below) == (n_times > 1)
 
 
 def test_runs_leave_certificates_and_end_certified(is_slow, monkeypatch):
@@ -342,15 +424,19 @@ def test_a_certificate_at_a_longer_w_is_that_of_its_weights(ahead):
     assert certificate.dual == pytest.approx(ahead.dual(), rel=1e-12)
 
 
-def test_what_stored_corners_tell_of_a_longer_w(ahead):
+def check_what_is_known(engine):
     """Nothing was asked since the round: (1)-(3), over stored corners alone."""
-    w, known, ell = ahead.asked_w, ahead._ahead, ahead.point.arrays.ell
-    hinges = ahead.blocks.weight * stored_hinges(ahead, w)
-    gap = 0.5 * ahead.lam * w @ w + hinges.sum() - ahead.dual()
+    w, known, ell = engine.asked_w, engine._ahead, engine.point.arrays.ell
+    hinges = engine.blocks.weight * stored_hinges(engine, w)
+    gap = 0.5 * engine.lam * w @ w + hinges.sum() - engine.dual()
     assert known.gap == pytest.approx(gap, rel=1e-9)
-    assert known.gap <= MOST_AHEAD * ahead.aim
-    slopes = ell - known.length * (ell - ahead.slopes())
+    slopes = ell - known.length * (ell - engine.slopes())
     np.testing.assert_allclose(known.gaps, hinges - slopes, atol=1e-12)
+
+
+def test_what_stored_corners_tell_of_a_longer_w(ahead):
+    check_what_is_known(ahead)
+    assert ahead._ahead.gap <= MOST_AHEAD * ahead.aim
 
 
 @pytest.mark.parametrize("is_easy", [True, False])
@@ -386,6 +472,40 @@ def _above(engine, rows, length):
     before = stored_hinges(engine, w)
     point.arrays = point.arrays._replace(stock=stock._replace(n_rows=after))
     return blocks.weight * (now - before)
+
+
+@pytest.mark.parametrize("lam", [0.001, 0.01, 0.1])
+def test_corners_of_a_start_are_known(ahead, easy, lam):
+    """Those of another lambda, too, whose gaps are large."""
+    state = replace(ahead.state(), pull=None) if lam < 0.01 else ahead.state()
+    engine = engine_of(easy, "auto", lam, state=state)
+    engine.aim = 0.1
+    engine.prepare()
+    check_what_is_known(engine)
+    excess = np.maximum(engine.certify().block_gaps - engine._ahead.gaps, 0.0)
+    np.testing.assert_allclose(engine._excess, excess, atol=1e-14)
+
+
+def test_a_result_is_certified_again_by_one_pass():
+    data = bw.datasets.digit_strings(n_strings=6)
+    found = plain(bw.Problem(bw.tasks.Chain(10), data.X, data.Y))
+    for lam in (0.1, 0.01, 0.001):
+        first = bw.solve(found, lam, "auto", 0.05, random_state=0)
+        again = bw.solve(found, lam, "auto", 0.05, random_state=0, start=first.state)
+        assert again.is_certified
+        assert again.certificate.gap == pytest.approx(first.certificate.gap, rel=1e-9)
+        assert (again.counts.oracle_calls, again.counts.certificate_calls) == (0, len(found))
+        np.testing.assert_allclose(again.w, first.w, rtol=1e-9, atol=1e-12)
+
+
+def test_no_file_makes_w_longer_under_bounds(problem, is_slow):
+    found = bw.Problem(problem.task, problem.X, problem.Y, bounds=bounded(problem))
+    engine = engine_of(found, "auto", LAM)
+    passes(engine, 2)
+    saved = engine.to_save()
+    engine.restore(saved)
+    with pytest.raises(Misfit, match="ahead.length is 1.5"):
+        engine.restore(saved | {"ahead.length": 1.5})
 
 
 def test_lengths_are_no_longer_than_pays(ahead):

@@ -233,13 +233,14 @@ def sweep(
     keep: bool = False,
     workers: Workers | None = None,
     asking: Asking | None = None,
+    is_forgiving: bool = False,
 ) -> Sweep:
     """H_i(w), block gaps and (with `keep`) the oracle's corner of some or all blocks.
 
     In slices, between which Ctrl-C is heard and the pace of the workers may raise
     `OutOfTimeError`. Raises `OracleError` when an output (or a bound, where there are bounds) is
     below the score of the true one, or when all blocks together find no loss at w = 0 where there
-    is some.
+    is some; not of an output where it `is_forgiving`: the pass is then not valid.
     """
     is_full = order is None
     if order is None:
@@ -269,11 +270,16 @@ def sweep(
         order, out = np.arange(len(blocks)), _at(out, np.argsort(order))
     if is_full:
         check_losses(blocks, w, out.loss + out.slack)
-    return _judged(blocks, order, out, w, store.ell[order])
+    return _judged(blocks, order, out, w, store.ell[order], is_forgiving)
 
 
 def _judged(
-    blocks: Blocks, order: np.ndarray, out: Answers, w: np.ndarray, ell: np.ndarray
+    blocks: Blocks,
+    order: np.ndarray,
+    out: Answers,
+    w: np.ndarray,
+    ell: np.ndarray,
+    is_forgiving: bool = False,
 ) -> Sweep:
     """What the answers are worth: the oracle, or its bounds, against what is known already."""
     square, weight = blocks.inner(w, w), blocks.weight[order]
@@ -282,11 +288,11 @@ def _judged(
     claims = (blocks.is_exact or blocks.bounds_error) and blocks.is_sound(w)
     hinge = out.hinge + slack
     is_worse = hinge < -tolerance
-    if claims and is_worse.any():
+    if claims and is_worse.any() and not is_forgiving:
         at = int(np.argmax(is_worse))
         _raise_worse_than_truth(int(order[at]), float(hinge[at]), blocks.bounds_error)
     is_below_mean = out.gap + weight * slack < -(weight * tolerance + ROUNDING * ell)
-    is_valid = claims and not is_below_mean.any()
+    is_valid = claims and not (is_worse | is_below_mean).any()
     is_exact = is_valid and not (slack > tolerance).any()
     return Sweep(out, magnitude, is_valid, is_exact, square)
 

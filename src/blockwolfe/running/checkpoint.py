@@ -34,7 +34,8 @@ __all__ = [
 # Version 5: the tree of gaps is made anew; what a certificate still lacks is kept.
 # Version 6: what rounds of conjugate gradients have done is kept.
 # Version 7: shards in workers write parts of their own, and shards go from one lambda to another.
-CHECKPOINT = Kind("blockwolfe-checkpoint", 7, "checkpoint")
+# Version 8: of slow oracles it is kept what stored corners and the last answers told.
+CHECKPOINT = Kind("blockwolfe-checkpoint", 8, "checkpoint")
 
 _DIGESTS = ("problem", "bounds", "start")  # parts of the identity that say nothing to readers
 LONGEST_SAID = 300  # characters of a file that an error repeats

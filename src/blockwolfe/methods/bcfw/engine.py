@@ -307,7 +307,13 @@ class BlockEngine(AcceleratedEngine):
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
         store, w = self.point.store(order=order), self.asked_w
-        swept = sweep(blocks, store, w, *self.own, order=order, keep=True, workers=self.workers)
+        swept = sweep(
+            *(blocks, store, w, *self.own),
+            order=order,
+            keep=True,
+            workers=self.workers,
+            is_forgiving=True,  # (what is wrong is counted)
+        )
         found = swept.answers
         batch = Batch(found.start, found.size, found.code, found.value, found.loss)
         with uninterrupted():  # (all steps of the batch or none)

@@ -85,9 +85,7 @@ class SparingEngine(BlockEngine):
         """And find out what the corners of the state tell."""
         super().prepare()
         self._prepare_rounds()
-        found = climb(self.point, self.ledger.notes.longest, 0, 0.0, lambda: True)
-        if found is not None:
-            self._ahead = self._known(found, self._first_length if self.aim > 0.0 else 1.0)
+        self._ahead = self._stored(self._first_length if self.aim > 0.0 else 1.0)
 
     # -- one pass -----------------------------------------------------------------------------
 
@@ -162,7 +160,7 @@ class SparingEngine(BlockEngine):
                 is_there = put(self.point, found)
                 self._rounds.n_sweeps += found.n_done
                 self._n_known, self._has_stored = self._n_known + self._n_new, False
-                self._go_ahead(self._looked_ahead(found) if is_there else at_own(self.n_blocks))
+                self._go_ahead(self._looked_ahead(found) if is_there else self._stored())
 
     def _go_ahead(self, ahead: Ahead) -> None:
         """Ask at another length from now on."""
@@ -176,6 +174,11 @@ class SparingEngine(BlockEngine):
             return self._known(found, 1.0)
         drift = float(self._drift.sum())
         return look_ahead(found, *self._scales, drift, MOST_AHEAD * self.aim)
+
+    def _stored(self, length: float = 1.0) -> Ahead:
+        """What stored corners tell where the point is."""
+        found = climb(self.point, self.ledger.notes.longest, 0, 0.0, lambda: True)
+        return at_own(self.n_blocks) if found is None else self._known(found, length)
 
     def _known(self, found: Climb, length: float) -> Ahead:
         if not len(found.height):
