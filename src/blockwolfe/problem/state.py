@@ -9,7 +9,7 @@ A block's mean is stored sparsely over the parts that its corners have used; the
 output's parts come first. Nothing of the length of w is ever kept per block. Methods with
 active sets also keep the corners themselves, so that a later run can go on from them.
 
-Under bounds (docs/mathematics.md)
+A `Pull` takes w away from v / lam. Under bounds (docs/mathematics.md)
 
     w = clip(v / lam, l, u)
     D = ell - lam/2 |w|^2 - lam (<[v/lam - u]_+, u> - <[l - v/lam]_+, l>)

@@ -25,7 +25,8 @@ class Certificate:
     are bounds; if they are neither exact nor bounded, they are only estimates. Numbers that are
     not finite (a sum that overflows) are never exact and never valid.
     `primal` is that of the weights that are returned. These may be better than those of the dual
-    point, which `block_gaps` belong to: then the block gaps add up to more than `gap`.
+    point, which `block_gaps` belong to: then the block gaps add up to more than `gap`. Of weights
+    that a slow oracle was asked at (`State.pull`) they are those, and add up to less.
     `unit` is the objective where training starts, in which tolerances count (`relative_gap`).
     `resolution` is an upper estimate of the rounding errors in the numbers, from the sizes of the
     terms they are made of before these cancel: a smaller gap is noise.

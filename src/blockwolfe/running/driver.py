@@ -64,7 +64,7 @@ class Driver(Generic[Outcome]):
         self.engine, self.goal, self.method = engine, goal, method
         self.limits, self.callbacks, self.writer = limits, callbacks, writer
         self.clock, self.memory, self.mark = clock or Clock(), Memory(), Mark()
-        engine.aim = limits.gap if goal.pairs else 0.0
+        engine.aim_at(limits.gap if goal.pairs else 0.0)
         self.pairing = Pairing(len(engine.w)) if goal.pairs and engine.can_pair else None
         n_final = max(goal.final_passes, 1 if self.pairing is None else 2)
         self.budget = Budget(engine, goal, limits, self.clock, n_final)

@@ -67,7 +67,6 @@ class Engine(ABC):
     certifies_early: ClassVar[bool] = False  # whether a certificate is as good as visits are
     may_lose_parts: bool = False  # whether it may end in a ShardLostError at any moment
     sweep_share: float = 0.2  # what a sweep over stored corners counts for, as a share of a pass
-    aim: float = 0.0  # a gap that weights beside its dual point's own may reach; 0: they may not
     note: str = ""  # what an automatic method chose, and why
     lam: float
     n_blocks: int
@@ -76,6 +75,10 @@ class Engine(ABC):
 
     def prepare(self) -> None:
         """Compile whatever will run, so that no measured second goes into compiling."""
+        return
+
+    def aim_at(self, gap: float) -> None:
+        """The gap to reach, if weights beside those of its dual point may reach it; else 0."""
         return
 
     def end(self) -> None:

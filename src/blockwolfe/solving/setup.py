@@ -194,9 +194,9 @@ class Plan:
             callbacks = (*self.callbacks, *lines)
             goal = make_goal(engine)
             self._check_dual(engine)
+            engine.prepare()  # (first: what it begins to compile takes longest)
             limits = replace(self.limits, unit=self.problem.unit)
             driver = Driver(engine, goal, self.method, limits, callbacks, writer, clock)
-            engine.prepare()
             if saved is not None:
                 self._restore(driver, saved)
             workers.pace.look_up = driver.budget.look_up

@@ -78,7 +78,8 @@ def solve(
     checkpoint : a `Checkpoint(path, every=60)`: the run is written to a file every so many
         seconds, and the same call goes on from that file after a crash.
     point : which w is returned: "best", the one of least certified primal among the iterate and a
-        running average of it, or "last", the weights of the dual point itself.
+        running average of it ("auto" with a slow oracle: perhaps longer weights than those of the
+        dual point), or "last", the weights of the dual point itself.
     verbose : 1 shows a live progress line.
 
     Ctrl-C ends the run and returns what has been reached, with its certificate.

@@ -67,6 +67,7 @@ class SparingEngine(BlockEngine):
         # by how much the last answers were above stored corners; how that changes with the length
         self._excess, self._drift = np.full(self.n_blocks, np.inf), np.zeros(self.n_blocks)
         self._ahead = at_own(self.n_blocks)
+        self.aim = 0.0  # a gap that a longer w may reach; 0: it may not
         self._first_length = self._length_of(setup.state)
         self._asked_at = np.zeros(self.n_blocks, dtype=np.int64)  # after how many calls
         self.sweep_share = 0.0  # (beside calls that take long)
@@ -82,10 +83,14 @@ class SparingEngine(BlockEngine):
         return float(np.clip(1.0 + along, 1.0, LONGEST))
 
     def prepare(self) -> None:
-        """And find out what the corners of the state tell."""
+        """And rounds, which begin at once."""
         super().prepare()
         self._prepare_rounds()
-        self._ahead = self._stored(self._first_length if self.aim > 0.0 else 1.0)
+
+    def aim_at(self, gap: float) -> None:
+        """Begin at the weights of the state, if these may be longer."""
+        self.aim = gap
+        self._ahead = self._stored(self._first_length if gap > 0.0 else 1.0)
 
     # -- one pass -----------------------------------------------------------------------------
 
