@@ -171,6 +171,7 @@ def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, 
         again = engine_of(problem, "auto", LAM, seed=5)
         again.aim = aim
         again.restore(cut.to_save())
+        np.testing.assert_array_equal(again._asked_at, cut._asked_at)
         cut = again
         while cut._is_open:
             cut.advance(cut.n_blocks, always)
@@ -183,7 +184,6 @@ def test_a_run_that_was_cut_anywhere_goes_on_to_the_bit(problem, easy, is_slow, 
     assert whole.counts == cut.counts
     np.testing.assert_array_equal(whole.w, cut.w)
     np.testing.assert_array_equal(whole.asked_w, cut.asked_w)
-    np.testing.assert_array_equal(whole._asked_at, cut._asked_at)
 
 
 def test_fewer_calls_than_with_full_passes():

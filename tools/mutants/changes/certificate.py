@@ -75,7 +75,7 @@ MUTANTS = [
     ),
     Mutant(
         SWEEP,
-        "is_valid = claims and not is_below_mean.any()",
+        "is_valid = claims and not (is_worse | is_below_mean).any()",
         "is_valid = claims",
         "an oracle caught below a known output certifies",
         JUDGED,
