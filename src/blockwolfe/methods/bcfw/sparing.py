@@ -202,11 +202,12 @@ class SparingEngine(BlockEngine):
 
     def certify_below(self, gap: float) -> Certificate:
         """Blocks asked longest ago come first: what they tell has changed most."""
-        known, weight = self._ahead, self.blocks.weight
+        known = self._ahead
 
         def is_above(order: np.ndarray, found: Answers) -> bool:
-            more = found.gap + weight[order] * found.slack - known.gaps[order]
-            return known.gap + float(np.maximum(more, 0.0).sum()) > gap
+            # (slack of bounds is left out: no step makes it smaller)
+            more = np.maximum(found.gap - known.gaps[order], 0.0)
+            return known.gap + float(more.sum()) > gap
 
         oldest_first = np.argsort(self._asked_at, kind="stable")
         at_once = self._every if self.workers.n_jobs > 1 else 1
