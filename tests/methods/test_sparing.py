@@ -273,7 +273,8 @@ def test_a_certificate_is_left_where_the_gap_is_above(problem, easy, is_slow, ai
     others = np.setdiff1d(np.arange(len(problem)), asked)
     np.testing.assert_array_equal(engine.point.arrays.stock.n_rows[others], n_rows[others])
     assert engine.dual() == pytest.approx(dual, rel=1e-12)
-    assert engine.gap_estimate == np.inf  # (until the round that follows)
+    if aim:
+        assert engine.gap_estimate == np.inf  # (until the round that follows)
     passes(engine, 1)
     assert engine.dual() > dual
 

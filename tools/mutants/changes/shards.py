@@ -98,8 +98,8 @@ MUTANTS = [
     ),
     Mutant(
         SPARING,
-        "if self._n_new > 0 or self._has_stored:\n            return float",
-        "if self._n_new > 0:\n            return float",
+        "if self._n_new > 0 or (self._has_stored and self.aim > 0.0):",
+        "if self._n_new > 0:",
         "estimates of before a round end a run",
         "tests/methods/test_sparing.py",
     ),

@@ -260,7 +260,7 @@ class SparingEngine(BlockEngine):
     @property
     def gap_estimate(self) -> float:
         """Not known between calls and the round that follows them."""
-        if self._n_new > 0 or self._has_stored:
+        if self._n_new > 0 or (self._has_stored and self.aim > 0.0):
             return float("inf")
         known = self._ahead.gap + float(self._excess.sum())
         return known if self.aim > 0.0 else super().gap_estimate
@@ -297,7 +297,7 @@ class SparingEngine(BlockEngine):
     def call_lam(self, lam: float) -> None:
         """Heights are others there."""
         super().call_lam(lam)
-        self._ahead, self._has_stored = at_own(self.n_blocks), True
+        self._ahead = at_own(self.n_blocks)
 
     def shrink(self, rho: float, gap: np.ndarray) -> None:
         """And a round at the new lambda."""
