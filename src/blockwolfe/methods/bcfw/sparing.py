@@ -232,7 +232,7 @@ class SparingEngine(BlockEngine):
 
     def _check(self, order: np.ndarray, found: Sweep) -> None:
         """An answer below a stored corner, where heights of those are of this w, is no maximum."""
-        if self._n_new > 0 or self._has_stored or not self.blocks.is_exact:
+        if self.aim == 0.0 or self._n_new > 0 or self._has_stored or not self.blocks.is_exact:
             return
         known, weight = self._ahead.gaps[order], self.blocks.weight[order]
         rounding = CLOSE * (weight * found.magnitude + self.point.arrays.ell[order])
