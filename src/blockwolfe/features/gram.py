@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import jit, settle
+from blockwolfe.base.compiled import jit
 from blockwolfe.features.dense import inner
 from blockwolfe.features.emissions import Layout
 from blockwolfe.features.rows import Tokens, is_dense
@@ -71,6 +71,5 @@ def gram_matrices(tokens: Tokens, layout: Layout) -> tuple[np.ndarray, np.ndarra
     end = np.cumsum(np.where(is_kept, size, 0))
     gram = np.empty(int(end[-1]) if len(end) else 0)
     start = np.where(is_kept, end - size, -1)
-    settle(tokens)
-    _fill_grams(tokens, layout, start, np.zeros(layout.n_features), gram)
+    _fill_grams(tokens.alone, layout, start, np.zeros(layout.n_features), gram)
     return gram, start

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from blockwolfe.base.compiled import jit, settle
+from blockwolfe.base.compiled import jit
 from blockwolfe.base.ragged import offsets
-from blockwolfe.features.dense import Products, inner, no_products, products
+from blockwolfe.features.dense import inner, no_products, products
 
 __all__ = [
     "Gathered",
@@ -47,7 +47,7 @@ class Tokens(NamedTuple):
     values: np.ndarray
     offset: np.ndarray
     single: np.ndarray
-    products: Products  # with dense rows
+    products: Any  # `Products` with dense rows; None where none are asked for (`alone`)
 
     @classmethod
     def sparse(
@@ -93,6 +93,11 @@ class Tokens(NamedTuple):
         if self.indptr[-1] and not len(self.indices):
             return (self.single if len(self.single) else self.values).reshape(shape)
         return sp.csr_array((self.values, self.indices, self.indptr), shape=shape)
+
+    @property
+    def alone(self) -> Tokens:
+        """Without what multiplies them, which may be compiling still."""
+        return self._replace(products=None)
 
     def times(self, factor: float) -> Tokens:
         """All values multiplied; in double precision where single has no room for them.
@@ -240,6 +245,5 @@ def _fill_norms(rows: Tokens, constant: float, out: Any) -> None:
 def largest_norms(rows: Tokens, constant: float = 0.0) -> np.ndarray:
     """The largest norm of a row of each block, with so many features of value one added to each."""
     norms = np.zeros(len(rows.offset) - 1)
-    settle(rows)
-    _fill_norms(rows, constant, norms)
+    _fill_norms(rows.alone, constant, norms)
     return norms

@@ -66,7 +66,7 @@ def _unpack_all(data: SequenceData, start: Any, part: Any) -> None:
 def _true_corners(data: SequenceData) -> Corners:
     start = offsets(_part_sizes(data.layout, np.diff(data.tokens.offset)))
     part = np.zeros(start[-1], dtype=np.int32)
-    _unpack_all(data, start, part)
+    _unpack_all(data._replace(tokens=data.tokens.alone), start, part)
     return Corners(start, part, np.ones(start[-1]))
 
 
@@ -374,7 +374,7 @@ def _n_together(data: SequenceData) -> int:
     """Single labels that are scored together where rows are dense: each row of w is read once."""
     layout, are_single = data.layout, int(np.diff(data.tokens.offset).max()) == 1
     is_plain = layout.orders == 0 and layout.first < 0 and layout.last < 0
-    return TOGETHER if are_single and is_plain and is_dense(data.tokens) else 1
+    return TOGETHER if are_single and is_plain and is_dense.py_func(data.tokens) else 1
 
 
 def _check_room(layout: Layout, tokens: Tokens) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockwolfe.base.compiled import announced_compilation, call, rehearsal, uninterrupted
+from blockwolfe.base.compiled import announced_compilation, call, uninterrupted
 from blockwolfe.base.packed import Packed, Packing
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.base.seeds import plain_state, restore_state
@@ -89,13 +89,9 @@ class BlockEngine(AcceleratedEngine):
             Packing(self.blocks.kind and (self.blocks.kind, name)) for name in ("blocks", "run")
         )
 
-    def prepare(self) -> None:
-        """Compile the loop as well; rounds are compiled when the first is due (`advance`)."""
-        with rehearsal():
-            self._prepare_passes()
-        # (the longest first: all else is compiled meanwhile, beside this process)
+    def _prepare_visits(self) -> None:
+        """The loop; rounds are compiled when the first is due (`advance`)."""
         self._visit(_NO_DRAWS, 0, FROM_ORACLE, NO_BATCH)
-        super().prepare()
 
     def _rule(self, source: int) -> Rule:
         """The settings as the loop reads them: of the same types for all methods."""

@@ -115,9 +115,7 @@ class OnlineEngine(DualEngine):
         gibbs.potential[:], gibbs.scale[:], gibbs.is_there[:] = 0.0, 0.0, False
         gibbs.potential[at], gibbs.eta[:] = method.head_start * truth.value, method.eta
 
-    def prepare(self) -> None:
-        """Compile the visits as well."""
-        super().prepare()
+    def _prepare_visits(self) -> None:
         self._visit(0)
 
     def advance(self, max_visits: int, may_go_on: Callable[[], bool]) -> None:

@@ -64,8 +64,9 @@ def by_label(blocks: Blocks, state: State) -> State:
     begin = offsets(np.bincount(block, minlength=len(blocks)))
     # (no loss is negative: where their sum is zero, so are all)
     order = np.flatnonzero((state.ell != 0.0) | (blocks.weight == 0.0))
-    seam = (blocks.simplex.augment, blocks.packed_data)
-    call(_fill_losses, blocks.kind, *seam, order, begin, label, np.zeros((2, blocks.n_parts)), loss)
+    if len(order):
+        seam, room = (blocks.simplex.augment, blocks.packed_data), np.zeros((2, blocks.n_parts))
+        call(_fill_losses, blocks.kind, *seam, order, begin, label, room, loss)
     active = ActiveSet(
         start=begin,
         weight=state.mean[is_there],
@@ -129,9 +130,7 @@ class WholeEngine(AcceleratedEngine):
             Packing((blocks.kind, name)) for name in ("whole blocks", "whole run")
         )
 
-    def prepare(self) -> None:
-        """Compile the visits as well."""
-        super().prepare()
+    def _prepare_visits(self) -> None:
         self._visit(0)
 
     # -- one pass ------------------------------------------------------------------------------
