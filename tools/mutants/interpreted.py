@@ -34,8 +34,11 @@ class Piece:
     """In place of `blockwolfe.base.compiled.Piece`."""
 
     def __init__(self, function: Any, signature: Any) -> None:
-        self.function = function
+        self.function, self.signature = function, signature
         self._numba_type_ = numba.types.Opaque(f"Piece[{signature}]")
+
+    def begin(self) -> None:
+        """There is nothing to compile."""
 
     def __call__(self, *args: Any) -> Any:
         """Run it, on records themselves."""

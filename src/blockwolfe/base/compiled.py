@@ -205,24 +205,35 @@ class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
     Called from Python it is the plain function, so the same loop source runs
-    interpreted as well. Functions of this package may be compiled beside this process, until
-    their address is asked for.
+    interpreted as well. Functions of this package are compiled when somebody is to be compiled who
+    is handed them, beside this process, until their address is asked for.
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
         is_own = hasattr(function, "bare")
-        self.function, self._signature = function, signature if is_own else by_value(signature)
+        self.function, self.signature = function, signature if is_own else by_value(signature)
         self._own = function.bare() if is_own else function  # (a user's is as it is)
-        if is_own and signature.return_type is not None and _begin(function, signature, True):
-            self._numba_type_ = PieceType(signature)
-        else:
-            self._numba_type_ = PieceType(self._made.signature)
+        self._is_late = is_own and signature.return_type is not None
+        if not self._is_late:  # (what a user's raises is raised here)
+            self.begin()
+
+    def begin(self) -> None:
+        """Have it compiled, beside where that can be."""
+        _ = self._numba_type_
+
+    @cached_property
+    def _numba_type_(self) -> PieceType:
+        """What `numba.typeof` asks for, when a function that takes the piece is to be compiled."""
+        if not self._is_late:
+            return PieceType(self._made.signature)
+        _begin(self.function, self.signature, True)
+        return PieceType(self.signature)
 
     @cached_property
     def _made(self) -> Any:
         with announced_compilation(_in_words(self._own)):
-            self._own.compile(self._signature)
-        return self._own.get_compile_result(self._signature)
+            self._own.compile(self.signature)
+        return self._own.get_compile_result(self.signature)
 
     @cached_property
     def address(self) -> int:

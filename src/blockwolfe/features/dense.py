@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from blockwolfe.base.compiled import Piece, announced_compilation, jit
+from blockwolfe.base.compiled import Piece, jit
 from blockwolfe.base.lanes import (
     IS_WIDE,
     add_product,
@@ -343,12 +343,14 @@ _ROWS = (_VECTOR, types.float32[::1], types.UniTuple(_I64, len(Place._fields)))
 
 
 def _pieces(score: Any, peek: Any, add: Any) -> Products:
-    with announced_compilation("products with dense features"):
-        return Products(
-            Piece(score, types.void(*_ROWS, _VECTOR, _F64, _VECTOR)),
-            Piece(peek, types.void(*_ROWS, _VECTOR, _PARTS, _I64, _VECTOR)),
-            Piece(add, types.void(*_ROWS, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
-        )
+    made = Products(
+        Piece(score, types.void(*_ROWS, _VECTOR, _F64, _VECTOR)),
+        Piece(peek, types.void(*_ROWS, _VECTOR, _PARTS, _I64, _VECTOR)),
+        Piece(add, types.void(*_ROWS, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+    )
+    for piece in made:  # (at once: while data are read there is nothing else to compile)
+        piece.begin()
+    return made
 
 
 @functools.cache

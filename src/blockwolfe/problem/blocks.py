@@ -34,6 +34,7 @@ from blockwolfe.tasks.pieces import (
     oracle_pieces,
     simplex_pieces,
     together_piece,
+    without_spreading,
 )
 from blockwolfe.tasks.projecting import ActiveRoom, ProjectScratch
 
@@ -44,12 +45,14 @@ MOST_CORNERS = 500
 
 
 class Seam(NamedTuple):
-    """What the loop calls; data and scratch are handed in besides.
+    """What is called where no step is searched for; data and scratch are handed in besides.
 
-    (Data apart: Numba looks at functions slowly at every call, and at all that comes with them.)
+    (No more than that: what a loop is handed is compiled, and data are apart since Numba looks at
+    functions slowly at every call, and at all that comes with them.)
     """
 
-    features: Features
+    score: Any  # of `Features`
+    add: Any
     oracles: Oracles
     is_coded: bool
     is_identity: bool
@@ -170,9 +173,16 @@ class Blocks(TaskBlocks):
 
     @cached_property
     def seam(self) -> Seam:
-        """The functions that the loop takes."""
-        kind = (self.is_coded, self.is_identity)
-        return Seam(self.features, self.oracles, *kind, self.together, self.score_some)
+        """The functions that full passes take."""
+        features, kind = self.features, (self.is_coded, self.is_identity)
+        own = (features.score, features.add, self.oracles)
+        return Seam(*own, *kind, self.together, self.score_some)
+
+    @cached_property
+    def moving(self) -> Features:
+        """The functions that steps take: without bounds nothing is spread."""
+        is_plain = self.is_bounded or not self.is_compiled
+        return self.features if is_plain else without_spreading(self.features)
 
     def first(self, n_blocks: int) -> Blocks:
         """The first few blocks, with their weights as they are."""

@@ -151,7 +151,7 @@ def _sweep_span(
 ) -> Any:
     """The same at positions span[0]:span[1]."""
     truth, weight, column_norm, w, room = blocks
-    features, oracles = seam.features, seam.oracles
+    oracles = seam.oracles
     theta, seen, together = w if seam.is_identity else work.theta, work.seen, seam.together
     n_scores = work.theta.shape[0] // together
     is_kept = out.code.shape[0] > 0
@@ -164,7 +164,7 @@ def _sweep_span(
                 seam.score_some(data, order, position, end, w, scratch, work.theta)
             theta = work.theta[at * n_scores : (at + 1) * n_scores]
         elif not seam.is_identity:
-            features.score(data, i, w, 1.0, theta)
+            seam.score(data, i, w, 1.0, theta)
         size, loss, slack = oracles.maximize(data, i, theta, scratch, work.code, work.value)
         if size > room[i] or (is_kept and out.start[position] + size > out.code.shape[0]):
             return position

@@ -100,17 +100,16 @@ class Simplex(NamedTuple):
 
     The feature columns of the parts are orthogonal and of one length, `TaskBlocks.column_norm`.
 
-    * ``heights(data, i, w, loss, height)``: L_i of every part, and L_i + <w, F_i[:, p]>;
-    * ``augment(data, i, loss, height)``: the same, where `height` has the scores already;
+    * ``augment(data, i, loss, height)``: L_i of every part; `height` has <w, F_i[:, p]>, and gets
+      L_i + <w, F_i[:, p]>;
     * ``gather(data, block, n, rows)``: `rows` (of the task's scratch) get those of block[:n], at
       most `TaskBlocks.together`, so that
     * ``score(data, rows, span, labels, w, theta)``: theta[r * n_parts + p] = <w, F[:, p]> of
-      labels[0]:labels[1] of the r-th of them, for r in span[0]:span[1], to the bit as in `heights`;
+      labels[0]:labels[1] of the r-th, for r in span[0]:span[1], to the bit as in `Features`;
     * ``peek(data, i, w, part, size, theta)``: as in `Features`, without L_i;
     * ``add(data, i, part, delta, size, coefficient, out)``: as in `Features`.
     """
 
-    heights: Any
     augment: Any
     gather: Any
     score: Any

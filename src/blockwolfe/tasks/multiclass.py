@@ -20,7 +20,6 @@ from blockwolfe.tasks.multiclass_functions import (
     add,
     augment,
     gather,
-    heights,
     peek,
     score_gathered,
 )
@@ -53,9 +52,7 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """
 
     has_positions = False
-    block_oracles = ORACLES._replace(
-        simplex=Simplex(heights, augment, gather, score_gathered, peek, add)
-    )
+    block_oracles = ORACLES._replace(simplex=Simplex(augment, gather, score_gathered, peek, add))
     default_c = 1.0  # as in LinearSVC
 
     def __init__(

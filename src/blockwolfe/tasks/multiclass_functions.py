@@ -7,21 +7,14 @@ from typing import Any
 from blockwolfe.base.compiled import jit
 from blockwolfe.features.emissions import add_parts, score_parts
 from blockwolfe.features.rows import Gathered, gather_rows
-from blockwolfe.tasks.sequence_functions import SequenceData, score, score_rows
+from blockwolfe.tasks.sequence_functions import SequenceData, score_rows
 
-__all__ = ["add", "augment", "gather", "heights", "peek", "score_gathered"]
-
-
-@jit
-def heights(data: SequenceData, i: int, w: Any, loss: Any, height: Any) -> None:
-    """L_i and L_i + <w, phi> of every label (see `Simplex`)."""
-    score(data, i, w, 1.0, height)
-    augment(data, i, loss, height)
+__all__ = ["add", "augment", "gather", "peek", "score_gathered"]
 
 
 @jit
 def augment(data: SequenceData, i: int, loss: Any, height: Any) -> None:
-    """The same, where `height` has the scores."""
+    """L_i of every label; and `height`, which has the scores, gets L_i + <w, phi>."""
     y, cost, scale, n_labels = data.labels[i], data.cost, data.scale[i], data.layout.n_labels
     if cost.shape[1] == 1:  # the cost of any miss
         miss, own = scale * cost[y, 0], height[y]

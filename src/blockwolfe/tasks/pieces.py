@@ -21,6 +21,7 @@ __all__ = [
     "oracle_pieces",
     "simplex_pieces",
     "together_piece",
+    "without_spreading",
 ]
 
 _I64, _F64 = types.int64, types.float64
@@ -53,6 +54,17 @@ def feature_pieces(made: TaskBlocks) -> Features:
 
 
 @jit
+def _spread_nothing(data: Any, i: int, moved: Any, image: Any, index: Any, value: Any) -> int:
+    """Where w has no bounds, which alone need it."""
+    return 0
+
+
+def without_spreading(features: Features) -> Features:
+    """The same, of the same types, with less to compile."""
+    return features._replace(spread=Piece(_spread_nothing, features.spread.signature))
+
+
+@jit
 def _score_none(
     data: Any, block: Any, begin: int, end: int, w: Any, scratch: Any, theta: Any
 ) -> None:
@@ -80,7 +92,6 @@ def simplex_pieces(simplex: Simplex, data: Any, rows: Any) -> Simplex:
     data, rows = _record(data), typeof(rows)
     with announced_compilation("the task's functions of whole blocks"):
         return Simplex(
-            heights=Piece(simplex.heights, types.void(data, _I64, _VECTOR, _VECTOR, _VECTOR)),
             augment=Piece(simplex.augment, types.void(data, _I64, _VECTOR, _VECTOR)),
             gather=Piece(simplex.gather, types.void(data, _INDEX, _I64, rows)),
             score=Piece(simplex.score, types.void(data, rows, _SPAN, _SPAN, _VECTOR, _VECTOR)),

@@ -64,9 +64,13 @@ def _unpack_all(data: SequenceData, start: Any, part: Any) -> None:
 
 
 def _true_corners(data: SequenceData) -> Corners:
-    start = offsets(_part_sizes(data.layout, np.diff(data.tokens.offset)))
+    length = np.diff(data.tokens.offset)
+    start = offsets(_part_sizes(data.layout, length))
     part = np.zeros(start[-1], dtype=np.int32)
-    _unpack_all(data._replace(tokens=data.tokens.alone), start, part)
+    if (length == 1).all():  # (a single label is its part)
+        part[:] = data.labels
+    else:
+        _unpack_all(data._replace(tokens=data.tokens.alone), start, part)
     return Corners(start, part, np.ones(start[-1]))
 
 

@@ -251,7 +251,7 @@ class BlockEngine(AcceleratedEngine):
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
             most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
         oracles = blocks.visited.oracles
-        seam = (self.method.step.piece, blocks.features, oracles, blocks.packed_data, self.own[1])
+        seam = (self.method.step.piece, blocks.moving, oracles, blocks.packed_data, self.own[1])
         return self._of_blocks.of(blocks.weight, *most, blocks.column_norm, *seam, blocks.halt)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:

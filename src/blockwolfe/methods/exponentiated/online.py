@@ -126,7 +126,7 @@ class OnlineEngine(DualEngine):
     def _visit(self, until: int) -> None:
         blocks, point, passes = self.blocks, self.point, self.passes
         oracle = blocks.marginals
-        of_blocks = (blocks.weight, oracle, blocks.features, blocks.is_bounded, blocks.packed_data)
+        of_blocks = (blocks.weight, oracle, blocks.moving, blocks.is_bounded, blocks.packed_data)
         scratch = (self.own[1], self._marginal_scratch)
         arrays = (self.gibbs, point.arrays, self.ledger.notes, self._gibbs_work, point.work)
         which = (passes.order, (passes.done, until), float(point.lam))

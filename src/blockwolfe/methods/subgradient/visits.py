@@ -160,14 +160,14 @@ def add_visits(order: np.ndarray, span: Any, n_before: int, packed: Packed) -> N
     It stops at a block whose oracle gives more than it may, and where a log has no room for a step.
     """
     pull, counted, seam, form, is_unit, data, scratch, total, late, log, room, made = unpack(packed)
-    add, oracles, is_bounded = seam.features.add, seam.oracles, pull.lower.shape[0] > 0
+    add, oracles, is_bounded = seam.add, seam.oracles, pull.lower.shape[0] > 0
     part, delta, value = room.part, room.delta, room.value[:0] if is_unit else room.value
     is_averaged, is_logged = late.shape[0] > 0, log.moved.shape[0] > 0
     for position in range(span[0], span[1]):
         i, k = order[position], n_before + position - span[0]
         if is_logged and is_full(log, part.shape[0]):
             return
-        seam.features.score(data, i, total, _scale(pull, k), room.theta)
+        seam.score(data, i, total, _scale(pull, k), room.theta)
         _fetch_next(order, position, counted)
         size, _, _ = oracles.maximize(data, i, room.theta, scratch, room.code, room.value)
         if size > counted.room[i]:

@@ -160,7 +160,7 @@ class WholeEngine(AcceleratedEngine):
 
     def _visit(self, until: int) -> None:
         blocks, passes, method = self.blocks, self.passes, self.method
-        seam = (blocks.simplex, blocks.packed_data)
+        seam = (blocks.features.score, blocks.simplex, blocks.packed_data)
         of_blocks = self._of_blocks.of(blocks.weight, blocks.column_norm, *seam)
         limits = (int(method.max_labels), int(method.longest_wait), int(passes.last_visit))
         settings = (float(self.point.lam), self.n_blocks, *limits)

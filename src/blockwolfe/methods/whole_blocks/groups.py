@@ -67,11 +67,14 @@ def _find(order: np.ndarray, waiting: Waiting, group: Group) -> None:
 
 
 @jit(forceinline=True)
-def put_heights(simplex: Any, data: Any, w: Any, order: Any, waiting: Waiting, group: Group) -> int:
+def put_heights(
+    score: Any, simplex: Any, data: Any, w: Any, order: Any, waiting: Waiting, group: Group
+) -> int:
     """Heights of all labels of the first block of an order: where they begin in `group.scores`."""
     i, n_labels = order[0], group.loss.shape[0]
     if group.block.shape[0] == 1:
-        simplex.heights(data, i, w, group.loss, group.scores)
+        score(data, i, w, 1.0, group.scores)
+        simplex.augment(data, i, group.loss, group.scores)
         return 0
     if not _has_next(group, i):
         _find(order, waiting, group)

@@ -286,7 +286,7 @@ def visit_whole_blocks(
     visits are to the labels with weight alone; the most labels that one visit gives a weight, how
     often a block is passed over at most, and at which visit to stop.
     """
-    weight, column_norm, simplex, data = unpack(of_blocks)
+    weight, column_norm, score, simplex, data = unpack(of_blocks)
     point, notes, work, own, waiting = unpack(of_run)
     lam, n_whole, most, longest, last_visit = settings
     stock, counts, height, w = point.stock, notes.counts, own.group.scores, point.w
@@ -306,7 +306,7 @@ def visit_whole_blocks(
         moved, n_gone = 0, 0
         if is_whole:
             order_left = order[position : min(span[1], n_whole)]
-            begin = put_heights(simplex, data, w, order_left, waiting, own.group)
+            begin = put_heights(score, simplex, data, w, order_left, waiting, own.group)
             height = own.group.scores[begin : begin + own.group.loss.shape[0]]
             top, mean, terms = _look(stock, i, height)
         else:
