@@ -52,7 +52,9 @@ class Multiclass(KernelTable, KernelSequences, SequenceTask):
     """
 
     has_positions = False
-    block_oracles = ORACLES._replace(simplex=Simplex(augment, gather, score_gathered, peek, add))
+    block_oracles = ORACLES["labels"]._replace(
+        simplex=Simplex(augment, gather, score_gathered, peek, add)
+    )
     default_c = 1.0  # as in LinearSVC
 
     def __init__(

@@ -15,6 +15,7 @@ from blockwolfe.base.quick_compiler import by_address
 from blockwolfe.tasks.base import Features, Oracles, Simplex, TaskBlocks
 
 __all__ = [
+    "decoding_pieces",
     "feature_pieces",
     "maximize_signature",
     "means_piece",
@@ -35,6 +36,18 @@ def maximize_signature(data: Any, scratch: Any) -> Any:
     return found(_record(data), _I64, _VECTOR, _record(scratch), _PARTS, _VECTOR)
 
 
+def _score_signature(data: Any) -> Any:
+    return types.void(_record(data), _I64, _VECTOR, _F64, _VECTOR)
+
+
+def decoding_pieces(features: Any, oracles: Any, data: Any, scratch: Any) -> tuple[Piece, Piece]:
+    """Scores and the oracle, for predictions: the very ones that training takes."""
+    return (
+        Piece(features.score, _score_signature(data)),
+        Piece(oracles.maximize, maximize_signature(data, scratch)),
+    )
+
+
 def _record(value: Any) -> Any:
     return by_address(typeof(value))
 
@@ -45,7 +58,7 @@ def feature_pieces(made: TaskBlocks) -> Features:
     moved = types.Tuple((_PARTS, _VECTOR, _I64, _F64))
     with announced_compilation("the task's functions"):
         return Features(
-            score=Piece(f.score, types.void(data, _I64, _VECTOR, _F64, _VECTOR)),
+            score=Piece(f.score, _score_signature(made.data)),
             peek=Piece(f.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
             sqnorm=Piece(f.sqnorm, _F64(data, _I64, _PARTS, _VECTOR, _I64, scratch)),
             add=Piece(f.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from blockwolfe.base.compiled import jit
+from blockwolfe.base.compiled import Piece, call, jit
 from blockwolfe.base.memory import check_memory
 from blockwolfe.base.prefetch import Ahead
 from blockwolfe.base.ragged import offsets
@@ -21,11 +21,12 @@ from blockwolfe.structures.chain_marginals import make_room
 from blockwolfe.structures.label_codes import LabelCodes
 from blockwolfe.structures.label_spaces import ChainSpace, ChoiceSpace, HigherChainSpace
 from blockwolfe.tasks import sequence_functions
-from blockwolfe.tasks.base import Codes, Corners, OfferedOracles, TaskBlocks
+from blockwolfe.tasks.base import Codes, Corners, OfferedOracles, Oracles, TaskBlocks
 from blockwolfe.tasks.how_sure import HasMarginals
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.losses import Loss, as_loss, label_losses
 from blockwolfe.tasks.measuring import label_share
+from blockwolfe.tasks.pieces import decoding_pieces
 from blockwolfe.tasks.reading.inputs import checked_w
 from blockwolfe.tasks.reading.labels import encode, find_classes, known_codes
 from blockwolfe.tasks.sequence_functions import (
@@ -33,7 +34,6 @@ from blockwolfe.tasks.sequence_functions import (
     MarginalScratch,
     SequenceData,
     SequenceScratch,
-    decode,
 )
 
 __all__ = ["SequenceTask"]
@@ -44,15 +44,13 @@ TOGETHER = 16
 
 
 @jit
-def _decode_all(data: SequenceData, w: Any, theta: Any, scratch: SequenceScratch, out: Any) -> None:
-    n_labels = data.layout.n_labels
+def _decode_all(
+    score: Any, maximize: Any, data: SequenceData, w: Any, theta: Any, scratch: SequenceScratch,
+    value: Any, out: Any,
+) -> None:  # fmt: skip
     for i in range(data.tokens.offset.shape[0] - 1):
-        begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
-        sequence_functions.score(data, i, w, 1.0, theta)
-        unary = theta[: (end - begin) * n_labels].reshape(end - begin, n_labels)
-        decode(data.layout, theta, unary, data.allowed[begin:end], scratch.best, scratch.path)
-        for t in range(end - begin):
-            out[begin + t] = scratch.path[t]
+        score(data, i, w, 1.0, theta)
+        maximize(data, i, theta, scratch, out[data.tokens.offset[i] :], value)
 
 
 @jit
@@ -74,6 +72,31 @@ def _true_corners(data: SequenceData) -> Corners:
     return Corners(start, part, np.ones(start[-1]))
 
 
+_decoders: dict[Any, tuple[Piece, Piece]] = {}
+
+
+def _decoding(oracles: Oracles, data: SequenceData, scratch: SequenceScratch) -> tuple[Any, Any]:
+    """Scores and the oracle, as training compiles them: without losses it gives predictions.
+
+    (Made once: records of sequences are of the same types, and to look at these takes a while.)
+    """
+    found = _decoders.get(oracles.maximize)
+    if found is None:
+        found = decoding_pieces(sequence_functions.FEATURES, oracles, data, scratch)
+        _decoders[oracles.maximize] = found
+    return found
+
+
+class _ByTransitions:
+    """The oracles that fit the transitions; of the class, those of its defaults."""
+
+    def __get__(self, task: Any, owner: Any = None) -> Oracles:
+        layout = getattr(task, "layout_", None)
+        if layout is None or layout.orders == 1:
+            return sequence_functions.ORACLES["pairs"]
+        return sequence_functions.ORACLES["runs" if layout.orders else "labels"]
+
+
 class SequenceTask(HasMarginals, Learned, BaseEstimator):
     """Base class; subclasses say how X and Y are read and which weights exist.
 
@@ -83,7 +106,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
     exact = True
     default_c = 0.2  # where neither lam nor C is given: measured, see docs/decisions.md
     learned = ("classes_", "cost_")
-    block_oracles = sequence_functions.ORACLES
+    block_oracles = _ByTransitions()
     oracles = OfferedOracles()
     has_positions = True  # False: an output is one label, not a sequence of them
     _prepared: tuple[Any, Any, Any] = (None, None, None)
@@ -270,9 +293,14 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Best outputs for all of X at w."""
         w, data = checked_w(w, self.n_features), self._data(X)
         _check_room(data.layout, data.tokens)
-        codes = np.zeros(len(data.labels), dtype=np.int64)
-        theta = np.zeros(_n_parts(data.layout, data.tokens))
-        _decode_all(data, w, theta, _make_scratch(data, is_training=False), codes)
+        return self._best(data._replace(scale=np.zeros_like(data.scale)), w)
+
+    def _best(self, data: SequenceData, w: np.ndarray) -> Any:
+        """Best outputs at w, with losses in as far as they are scaled."""
+        codes = np.zeros(len(data.labels), dtype=np.int32)
+        theta, scratch = np.zeros(_n_parts(data.layout, data.tokens)), _make_scratch(data, False)
+        pieces = _decoding(self.block_oracles, data, scratch)
+        call(_decode_all, "sequences", *pieces, data, w, theta, scratch, np.zeros(0), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[Any]:
@@ -341,13 +369,8 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
 
     def augmented_decode(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """Best output for L(y, .) + <w, phi(x, .)>."""
-        w, data = checked_w(w, self.n_features), self._data(self._single(x), [y])
-        theta = np.zeros(_n_parts(data.layout, data.tokens))
-        scratch = _make_scratch(data, is_training=False)
-        code = np.zeros(len(data.labels), dtype=np.int32)
-        sequence_functions.score(data, 0, w, 1.0, theta)
-        sequence_functions.maximize(data, 0, theta, scratch, code, np.zeros(0))
-        return self._outputs(self.classes_[code], data.tokens.offset)[0]
+        w = checked_w(w, self.n_features)
+        return self._best(self._data(self._single(x), [y]), w)[0]
 
 
 def _part_sizes(layout: Layout, length: np.ndarray) -> np.ndarray:

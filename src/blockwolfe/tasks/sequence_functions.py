@@ -126,26 +126,6 @@ def forbid(allowed: Any, unary: Any) -> None:
                 unary[t, k] = chain.FORBIDDEN
 
 
-@jit(inline="always")  # else compiled, and optimised, once more for each caller
-def decode(layout: Layout, theta: Any, unary: Any, allowed: Any, best: Any, path: Any) -> None:
-    """Write the best label sequence for `unary` into `path`; no rows of `allowed` allow all.
-
-    Transition scores are those of `theta`, the scores of all parts.
-    """
-    n_positions, n_labels = unary.shape
-    forbid(allowed, unary)
-    n_unary = n_positions * n_labels
-    if layout.orders > 1:
-        tables = theta[n_unary : n_unary + layout.size - layout.transition]
-        higher_chain.maximize_into(unary, tables, layout.orders, best, path)
-    elif layout.orders == 1:
-        pairwise = theta[n_unary : n_unary + n_labels * n_labels].reshape(n_labels, n_labels)
-        chain.maximize_into(unary, pairwise, best, path)
-    else:
-        for t in range(n_positions):
-            path[t] = choice.best_label(unary[t])
-
-
 @jit
 def augment(data: SequenceData, i: int, theta: Any, scale: float, augmented: Any) -> None:
     """Position scores plus `scale` times costs."""
@@ -165,18 +145,50 @@ def augment(data: SequenceData, i: int, theta: Any, scale: float, augmented: Any
                 augmented[t, k] = scores[k] + scale * cost[y, k]
 
 
+@jit(inline="always")  # else compiled, and optimised, once more for each caller
+def allowed_scores(data: SequenceData, i: int, theta: Any, scratch: SequenceScratch) -> Any:
+    """Position scores plus costs, of labels that are allowed."""
+    begin, end = data.tokens.offset[i], data.tokens.offset[i + 1]
+    augment(data, i, theta, data.scale[i], scratch.augmented)
+    unary = scratch.augmented[: end - begin]
+    forbid(data.allowed[begin:end], unary)  # (no rows when there are no masks)
+    return unary
+
+
 @jit
-def maximize(
+def maximize_labels(
     data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
 ) -> tuple[int, float, float]:
     """Loss-augmented decoding; the code is the label sequence, `value` is left alone."""
-    begin = data.tokens.offset[i]
-    n_positions = data.tokens.offset[i + 1] - begin
-    augmented = scratch.augmented
-    augment(data, i, theta, data.scale[i], augmented)
-    allowed = data.allowed[begin : begin + n_positions]  # no rows when there are no masks
-    decode(data.layout, theta, augmented[:n_positions], allowed, scratch.best, scratch.path)
+    unary = allowed_scores(data, i, theta, scratch)
+    for t in range(unary.shape[0]):
+        scratch.path[t] = choice.best_label(unary[t])
+    return unary.shape[0], take_path(data, i, scratch.path, code), 0.0
+
+
+@jit
+def maximize_pairs(
+    data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """The same with transitions."""
+    unary = allowed_scores(data, i, theta, scratch)
+    n_positions, n_labels = unary.shape
+    n_unary = n_positions * n_labels
+    pairwise = theta[n_unary : n_unary + n_labels * n_labels].reshape(n_labels, n_labels)
+    chain.maximize_into(unary, pairwise, scratch.best, scratch.path)
     return n_positions, take_path(data, i, scratch.path, code), 0.0
+
+
+@jit
+def maximize_runs(
+    data: SequenceData, i: int, theta: Any, scratch: SequenceScratch, code: Any, value: Any
+) -> tuple[int, float, float]:
+    """The same with transitions of higher orders."""
+    unary, layout = allowed_scores(data, i, theta, scratch), data.layout
+    n_unary = unary.shape[0] * unary.shape[1]
+    tables = theta[n_unary : n_unary + layout.size - layout.transition]
+    higher_chain.maximize_into(unary, tables, layout.orders, scratch.best, scratch.path)
+    return unary.shape[0], take_path(data, i, scratch.path, code), 0.0
 
 
 @jit
@@ -378,4 +390,9 @@ def spread(data: SequenceData, i: int, moved: Any, image: Any, index: Any, value
 
 
 FEATURES = Features(score, peek, sqnorm, add, spread)
-ORACLES = Oracles(maximize, unpack, marginals, project)
+# By the transitions that there are: each compiles without the others.
+ORACLES = {
+    "labels": Oracles(maximize_labels, unpack, marginals, project),
+    "pairs": Oracles(maximize_pairs, unpack, marginals, project),
+    "runs": Oracles(maximize_runs, unpack, marginals, project),
+}
