@@ -47,6 +47,7 @@ def run(tmp_path, body, compilers="1"):
 PIECE = """
     signature = types.int64(typeof(steps.Choices(*[0.0] * 8)))
     piece = Piece(steps._choose_pairwise, signature)
+    piece.begin()
     bare = steps._choose_pairwise.bare()
 """
 
@@ -123,6 +124,54 @@ def test_nobody_waits_for_ever(tmp_path):
     print(loaded(bare), made(bare))
     """)  # fmt: skip
     assert found == ["0", "1"]
+
+
+def test_a_piece_waits_until_a_function_that_takes_it_is_compiled(tmp_path):
+    found = run(tmp_path, """
+    signature = types.int64(typeof(steps.Choices(*[0.0] * 8)))
+    piece = Piece(steps._choose_pairwise, signature)
+    print(bool(beside._office.waiting or beside._office.begun))
+    typeof((piece, 1))
+    print(bool(beside._office.waiting or beside._office.begun))
+    """)  # fmt: skip
+    assert found == ["False", "True"]
+
+
+# What a first run compiles of the functions of a task, and what it has no use for.
+FIRST = """
+from sklearn.datasets import load_digits
+from blockwolfe.tasks import sequence, sequence_functions as functions
+
+def compiled_ones(functions):
+    made = {name: len(of.bare().overloads) for name, of in functions._asdict().items()}
+    return ",".join(sorted(name for name, n in made.items() if n)) or "-"
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:40], Y[:40]
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("Multiclass(), X, Y", "add,score"),
+        ("Multiclass(), X, Y, bounds=(0.0, None)", "add,peek,score,spread,sqnorm"),
+        ("Chain(), X.reshape(4, 10, 64), Y.reshape(4, 10)", "add,peek,score,sqnorm"),
+    ],
+)
+def test_a_run_compiles_what_it_calls_and_no_more(tmp_path, given, used):
+    found = run(tmp_path, FIRST + f"""
+problem = bw.Problem(bw.tasks.{given})
+result = bw.solve(problem, 0.1, tol=0.1)
+print(compiled_ones(functions.FEATURES))
+before = [len(of.bare().overloads) for of in functions.FEATURES]
+problem.task.predict(problem.X, result.w)
+print(before == [len(of.bare().overloads) for of in functions.FEATURES])
+for name, oracles in functions.ORACLES.items():
+    print(name if len(oracles.maximize.bare().overloads) else "-")
+""", compilers="0")  # fmt: skip
+    oracles = ["-", "pairs", "-"] if "Chain" in given else ["labels", "-", "-"]
+    assert found == [used, "True", *oracles]
 
 
 def test_a_rehearsal_runs_nothing_and_says_what_will_come(tmp_path):
