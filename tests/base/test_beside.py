@@ -20,7 +20,6 @@ from numba import typeof, types
 import blockwolfe as bw
 from blockwolfe.base import beside, compiled
 from blockwolfe.base.compiled import Piece, ahead, call, jit, rehearsal
-from blockwolfe.base.packed import _pack_record
 from blockwolfe.rules import gap_tree, steps, weights
 import numpy as np
 

@@ -266,13 +266,10 @@ def ahead(function: Any, kind: Any, *args: Any) -> None:
 
 
 @contextmanager
-def rehearsal(is_one: bool = True) -> Iterator[None]:
-    """In this block a `call` of what is not compiled yet only says that it will come: 0.
-
-    With False, it is a run again.
-    """
+def rehearsal() -> Iterator[None]:
+    """In this block a `call` of what is not compiled yet only says that it will come: 0."""
     before = getattr(_spent, "rehearses", False)
-    _spent.rehearses = is_one
+    _spent.rehearses = True
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ anew (`Packing`).
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from functools import cached_property
 from typing import Any
@@ -26,13 +27,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, intrinsic, unbox
 
-from blockwolfe.base.compiled import ahead, call, jit, rehearsal
+from blockwolfe.base.compiled import jit
 from blockwolfe.base.packed_type import HasRecord, PackedType, as_pointer, unpack
 from blockwolfe.base.piece_type import address_of
+from blockwolfe.base.record_memory import Memory, Writer, writer
 
 __all__ = ["Packed", "PackedType", "Packing", "unpack"]
-
-_WORD = 8  # bytes; the alignment of whatever records are made of
 
 
 class Packed(HasRecord):
@@ -56,11 +56,9 @@ class Packed(HasRecord):
 
     def __init__(self, value: Any, kind: Any) -> None:
         self.value, self.kind = value, kind
-        self._memory: np.ndarray | None = None
-        if kind is None or kind in _words:
-            _ = self.address
-        else:  # the first of its kind waits for the code that packs it
-            ahead(_pack_record, kind, value, np.zeros(0))
+        self._memory: Memory | None = None
+        if kind is None or kind in _writers:
+            _ = self.address  # (the first of its kind waits for the functions in it)
 
     @cached_property
     def address(self) -> int:
@@ -70,7 +68,7 @@ class Packed(HasRecord):
         with _writing:  # (once: another memory would take the place of one that is read)
             if self._memory is None:
                 self._memory = _written(self.value, self.kind)
-        return int(self._memory.ctypes.data)
+        return ctypes.addressof(self._memory)
 
     @cached_property
     def _numba_type_(self) -> PackedType:
@@ -83,18 +81,15 @@ class Packed(HasRecord):
 
 
 _writing = threading.RLock()
-_words: dict[Any, int] = {}  # how long records are, by their kinds
+_writers: dict[Any, Writer] = {}  # of records, by their kinds
 
 
-def _written(value: Any, kind: Any) -> np.ndarray:
+def _written(value: Any, kind: Any) -> Memory:
     """Memory that holds a record."""
-    memory = np.zeros(_words.get(kind, 0))
-    with rehearsal(False):
-        n_words = int(call(_pack_record, kind, value, memory))
-        if n_words > len(memory):  # the first of its kind
-            memory, _words[kind] = np.zeros(n_words), n_words
-            call(_pack_record, kind, value, memory)
-    return memory
+    found = _writers.get(kind)
+    if found is None:
+        _writers[kind] = found = writer(numba.typeof(value), _put_value)
+    return found.memory_for(value)
 
 
 class Packing:
@@ -133,17 +128,6 @@ def _unbox(_: PackedType, packed: Any, c: Any) -> NativeValue:
 
 
 @intrinsic
-def _words_of(_: Any, value: types.Type) -> Any:
-    """How many words of memory a value takes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        size = context.get_abi_sizeof(context.get_value_type(signature.args[0]))
-        return context.get_constant(types.intp, -(-size // _WORD))
-
-    return types.intp(value), generate
-
-
-@intrinsic
 def _put(_: Any, value: types.Type, address: types.Type) -> Any:
     """Write a value to an address."""
 
@@ -156,9 +140,6 @@ def _put(_: Any, value: types.Type, address: types.Type) -> Any:
 
 
 @jit
-def _pack_record(value: Any, memory: np.ndarray) -> int:
-    """Write a value into memory, where that is long enough; how many words it takes."""
-    n_words: int = _words_of(value)  # type: ignore[call-arg]  # (Numba adds the first)
-    if n_words <= memory.shape[0]:
-        _put(value, np.uintp(memory.ctypes.data))
-    return n_words
+def _put_value(value: Any, address: int) -> None:
+    """Write a value to an address, whatever its type."""
+    _put(value, np.uintp(address))  # type: ignore[call-arg, arg-type]  # (Numba adds the first)

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.core.typeconv.castgraph import Conversion
 from numba.extending import lower_builtin, lower_cast, models, register_model, type_callable
 
-__all__ = ["ByAddress", "HasRecord", "PackedType", "as_pointer", "by_value", "unpack"]
+__all__ = ["Address", "ByAddress", "HasRecord", "PackedType", "as_pointer", "by_value", "unpack"]
 
 
 class HasRecord:
@@ -35,7 +35,7 @@ def unpack(packed: Any) -> Any:
     return packed.value if isinstance(packed, HasRecord) else packed
 
 
-class _Address(types.Type):
+class Address(types.Type):
     """Values are addresses of records of one type."""
 
     def __init__(self, record: types.Type) -> None:
@@ -48,7 +48,7 @@ class _Address(types.Type):
         return self.record
 
 
-class PackedType(_Address):
+class PackedType(Address):
     """The type of a packed record."""
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Conversion | None:
@@ -57,7 +57,7 @@ class PackedType(_Address):
         return Conversion.safe if taken == self.record else None
 
 
-class ByAddress(_Address):
+class ByAddress(Address):
     """The type of an argument that the function takes as a record, and is handed by address."""
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Conversion | None:
@@ -94,12 +94,12 @@ def _read(context: Any, builder: Any, address: Any, record: types.Type) -> Any:
 @type_callable(unpack)
 def _type_of_unpack(_: Any) -> Any:
     def typer(packed: types.Type) -> types.Type | None:
-        return packed.record if isinstance(packed, _Address) else None
+        return packed.record if isinstance(packed, Address) else None
 
     return typer
 
 
-@lower_builtin(unpack, _Address)
+@lower_builtin(unpack, Address)
 def _lower_unpack(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return _read(context, builder, args[0], signature.return_type)
 
