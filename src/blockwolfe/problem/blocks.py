@@ -128,7 +128,7 @@ class Blocks(TaskBlocks):
     def marginals(self) -> Piece:
         """The expectation oracle (see `Oracles`), compiled when it is first asked for."""
         scratch = self.marginal_scratch()
-        return means_piece(self.uncompiled.marginals, "marginals", self.data, scratch)
+        return means_piece(self.uncompiled.marginals, self.data, scratch)
 
     def marginal_scratch(self) -> Any:
         """Fresh scratch of `marginals`, for one thread."""
@@ -140,7 +140,7 @@ class Blocks(TaskBlocks):
     def project(self) -> Piece:
         """The projection oracle (see `Oracles`), compiled when it is first asked for."""
         scratch = self.projection_scratch()
-        return means_piece(self.uncompiled.project, "project", self.data, scratch)
+        return means_piece(self.uncompiled.project, self.data, scratch)
 
     def packed_for_pieces(self, record: Any, name: str) -> Any:
         """A record of functions' data or scratch as they are handed it: packed where compiled."""

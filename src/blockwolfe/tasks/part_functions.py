@@ -217,6 +217,7 @@ def spread(data: PartData, i: int, moved: Any, image: Any, index: Any, value: An
 
 @jit
 def answer_all(
+    score: Any,
     maximize: Any,
     data: PartData,
     w: Any,

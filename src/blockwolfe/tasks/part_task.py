@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from blockwolfe.base.compiled import Piece, announced_compilation
+from blockwolfe.base.compiled import call
 from blockwolfe.base.ragged import offsets
 from blockwolfe.base.schema import Misfit, Reader
 from blockwolfe.features.columns import Columns, add_parts, column_norms
@@ -21,7 +21,7 @@ from blockwolfe.tasks import part_functions
 from blockwolfe.tasks.base import Codes, Corners, Features, OfferedOracles, Oracles, TaskBlocks
 from blockwolfe.tasks.learned import Learned
 from blockwolfe.tasks.part_functions import Options, PartData, PartScratch
-from blockwolfe.tasks.pieces import maximize_signature
+from blockwolfe.tasks.pieces import decoding_pieces
 from blockwolfe.tasks.reading.inputs import checked_w
 
 __all__ = ["Costs", "GraphInput", "PartLayout", "PartTask"]
@@ -270,8 +270,9 @@ class PartTask(Learned, BaseEstimator):
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
         size = np.zeros(len(start) - 1, dtype=np.int64)
         theta = np.zeros(len(scratch.augmented))
-        oracle = _oracle_piece(self.block_oracles, data, scratch)
-        part_functions.answer_all(oracle, data, w, theta, scratch, corners, size)
+        oracle = self.block_oracles.maximize
+        pieces = decoding_pieces(part_functions.score, oracle, data, scratch)
+        call(part_functions.answer_all, oracle, *pieces, data, w, theta, scratch, corners, size)
         return [
             self._output(corners.part[begin : begin + n], given, i)
             for i, (begin, n) in enumerate(zip(start[:-1], size, strict=True))
@@ -304,8 +305,3 @@ class PartTask(Learned, BaseEstimator):
         given = self._read([x])
         self._corners([y], given)  # (checks y)
         return self._answer(given, self._costs([y], given), w)[0]
-
-
-def _oracle_piece(oracles: Oracles, data: PartData, scratch: PartScratch) -> Piece:
-    with announced_compilation("the oracle"):
-        return Piece(oracles.maximize, maximize_signature(data, scratch))

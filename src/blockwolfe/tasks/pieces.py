@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import typeof, types
 
-from blockwolfe.base.compiled import Piece, announced_compilation, jit
+from blockwolfe.base.compiled import Piece, jit
 from blockwolfe.base.quick_compiler import by_address
 from blockwolfe.tasks.base import Features, Oracles, Simplex, TaskBlocks
 
@@ -40,12 +40,20 @@ def _score_signature(data: Any) -> Any:
     return types.void(_record(data), _I64, _VECTOR, _F64, _VECTOR)
 
 
-def decoding_pieces(features: Any, oracles: Any, data: Any, scratch: Any) -> tuple[Piece, Piece]:
-    """Scores and the oracle, for predictions: the very ones that training takes."""
-    return (
-        Piece(features.score, _score_signature(data)),
-        Piece(oracles.maximize, maximize_signature(data, scratch)),
-    )
+_decoding: dict[Any, tuple[Piece, Piece]] = {}
+
+
+def decoding_pieces(score: Any, maximize: Any, data: Any, scratch: Any) -> tuple[Piece, Piece]:
+    """Scores and an oracle, as training compiles them: without losses these give predictions.
+
+    (Made once: records of one oracle are of the same types, and to look at these takes a while.)
+    """
+    found = _decoding.get(maximize)
+    if found is None:
+        asked = maximize_signature(data, scratch)
+        found = Piece(score, _score_signature(data)), Piece(maximize, asked)
+        _decoding[maximize] = found
+    return found
 
 
 def _record(value: Any) -> Any:
@@ -56,14 +64,13 @@ def feature_pieces(made: TaskBlocks) -> Features:
     """The features of a task, each fixed to one signature."""
     data, scratch, f = _record(made.data), _record(made.make_scratch()), made.features
     moved = types.Tuple((_PARTS, _VECTOR, _I64, _F64))
-    with announced_compilation("the task's functions"):
-        return Features(
-            score=Piece(f.score, _score_signature(made.data)),
-            peek=Piece(f.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
-            sqnorm=Piece(f.sqnorm, _F64(data, _I64, _PARTS, _VECTOR, _I64, scratch)),
-            add=Piece(f.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
-            spread=Piece(f.spread, _I64(data, _I64, moved, _VECTOR, _INDEX, _VECTOR)),
-        )
+    return Features(
+        score=Piece(f.score, _score_signature(made.data)),
+        peek=Piece(f.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
+        sqnorm=Piece(f.sqnorm, _F64(data, _I64, _PARTS, _VECTOR, _I64, scratch)),
+        add=Piece(f.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+        spread=Piece(f.spread, _I64(data, _I64, moved, _VECTOR, _INDEX, _VECTOR)),
+    )
 
 
 @jit
@@ -88,34 +95,30 @@ def together_piece(made: TaskBlocks) -> Piece:
     """`TaskBlocks.score_some`, or what stands in its place."""
     data, scratch = _record(made.data), _record(made.make_scratch())
     signature = types.void(data, _INDEX, _I64, _I64, _VECTOR, scratch, _VECTOR)
-    with announced_compilation("the task's functions"):
-        return Piece(made.score_some if made.together > 1 else _score_none, signature)
+    return Piece(made.score_some if made.together > 1 else _score_none, signature)
 
 
 def oracle_pieces(made: TaskBlocks, oracles: Oracles) -> Oracles:
     """Oracles of a task, exact or rough: those that loops take, each fixed to one signature."""
     asked = maximize_signature(made.data, made.make_scratch())
     unpacked = _I64(_record(made.data), _I64, _PARTS, _I64, _PARTS)
-    with announced_compilation("the task's oracles"):
-        return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
+    return Oracles(Piece(oracles.maximize, asked), Piece(oracles.unpack, unpacked))
 
 
 def simplex_pieces(simplex: Simplex, data: Any, rows: Any) -> Simplex:
     """`Oracles.simplex` on such data and rows, each function fixed to one signature."""
     data, rows = _record(data), typeof(rows)
-    with announced_compilation("the task's functions of whole blocks"):
-        return Simplex(
-            augment=Piece(simplex.augment, types.void(data, _I64, _VECTOR, _VECTOR)),
-            gather=Piece(simplex.gather, types.void(data, _INDEX, _I64, rows)),
-            score=Piece(simplex.score, types.void(data, rows, _SPAN, _SPAN, _VECTOR, _VECTOR)),
-            peek=Piece(simplex.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
-            add=Piece(simplex.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
-        )
+    return Simplex(
+        augment=Piece(simplex.augment, types.void(data, _I64, _VECTOR, _VECTOR)),
+        gather=Piece(simplex.gather, types.void(data, _INDEX, _I64, rows)),
+        score=Piece(simplex.score, types.void(data, rows, _SPAN, _SPAN, _VECTOR, _VECTOR)),
+        peek=Piece(simplex.peek, types.void(data, _I64, _VECTOR, _PARTS, _I64, _VECTOR)),
+        add=Piece(simplex.add, types.void(data, _I64, _PARTS, _VECTOR, _I64, _F64, _VECTOR)),
+    )
 
 
-def means_piece(oracle: Any, name: str, data: Any, scratch: Any) -> Piece:
+def means_piece(oracle: Any, data: Any, scratch: Any) -> Piece:
     """`Oracles.marginals` or `Oracles.project` on such data, fixed to one signature."""
     found = types.Tuple((_I64, _F64, _F64))
     asked = found(_record(data), _I64, _VECTOR, _F64, typeof(scratch), _PARTS, _VECTOR)
-    with announced_compilation(f"the task's oracle {name!r}"):
-        return Piece(oracle, asked)
+    return Piece(oracle, asked)

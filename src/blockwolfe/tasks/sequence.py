@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from blockwolfe.base.compiled import Piece, call, jit
+from blockwolfe.base.compiled import call, jit
 from blockwolfe.base.memory import check_memory
 from blockwolfe.base.prefetch import Ahead
 from blockwolfe.base.ragged import offsets
@@ -70,21 +70,6 @@ def _true_corners(data: SequenceData) -> Corners:
     else:
         _unpack_all(data._replace(tokens=data.tokens.alone), start, part)
     return Corners(start, part, np.ones(start[-1]))
-
-
-_decoders: dict[Any, tuple[Piece, Piece]] = {}
-
-
-def _decoding(oracles: Oracles, data: SequenceData, scratch: SequenceScratch) -> tuple[Any, Any]:
-    """Scores and the oracle, as training compiles them: without losses it gives predictions.
-
-    (Made once: records of sequences are of the same types, and to look at these takes a while.)
-    """
-    found = _decoders.get(oracles.maximize)
-    if found is None:
-        found = decoding_pieces(sequence_functions.FEATURES, oracles, data, scratch)
-        _decoders[oracles.maximize] = found
-    return found
 
 
 class _ByTransitions:
@@ -299,8 +284,9 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Best outputs at w, with losses in as far as they are scaled."""
         codes = np.zeros(len(data.labels), dtype=np.int32)
         theta, scratch = np.zeros(_n_parts(data.layout, data.tokens)), _make_scratch(data, False)
-        pieces = _decoding(self.block_oracles, data, scratch)
-        call(_decode_all, "sequences", *pieces, data, w, theta, scratch, np.zeros(0), codes)
+        oracle = self.block_oracles.maximize
+        pieces = decoding_pieces(sequence_functions.score, oracle, data, scratch)
+        call(_decode_all, oracle, *pieces, data, w, theta, scratch, np.zeros(0), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[Any]:

@@ -58,8 +58,7 @@ def _step_of(kind: Any, *packed: Packed) -> Any:
     """The second half of a visit, for blocks of a kind."""
     found = _steps.get(kind)
     if found is None:
-        with announced_compilation("steps"):
-            _steps[kind] = found = step_piece(*packed)
+        _steps[kind] = found = step_piece(*packed)
     return found
 
 

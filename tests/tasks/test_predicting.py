@@ -1,0 +1,90 @@
+"""Predictions take what training has compiled, whatever form their data have."""
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import blockwolfe as bw
+import zoo
+from blockwolfe.base import compiled
+from blockwolfe.tasks import part_task, sequence
+from blockwolfe.tasks.pieces import decoding_pieces
+
+
+def types_of(args):
+    """Types, but for whether arrays may be written to: code is the same for these."""
+    return str(numba.typeof(args)).replace(", readonly", "").replace("readonly ", "")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What predictions call, by kind: the types of the arguments, whenever they do."""
+    found = {}
+
+    def noted(function, kind, *args):
+        found.setdefault((function, kind), set()).add(types_of(args))
+        return compiled.call(function, kind, *args)
+
+    for module in (sequence, part_task):
+        monkeypatch.setattr(module, "call", noted)
+    return found
+
+
+def forms(x):
+    """The same example in the forms that users have."""
+    yield x
+    if isinstance(x, np.ndarray):
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        yield from (x.astype(np.float32), frozen, sp.csr_array(np.atleast_2d(x)))
+
+
+@pytest.mark.parametrize("name", sorted(zoo.PROBLEMS))
+def test_types_are_those_of_the_kind(calls, name):
+    """`call` trusts its kind: other types would be read as what they are not."""
+    problem = zoo.PROBLEMS[name]()
+    w = np.random.default_rng(0).normal(size=problem.n_features)
+    bw.solve(problem, 0.1, tol=0.5, max_passes=2)
+    for k, x in enumerate(list(problem.X)[:3]):
+        expected = None
+        for form in forms(x):
+            y = problem.task.decode(form, w)
+            expected = y if expected is None else expected
+            np.testing.assert_array_equal(y, expected)
+            problem.task.augmented_decode(form, list(problem.Y)[k], w)
+    assert all(len(types) == 1 for types in calls.values())
+
+
+def test_predictions_take_the_pieces_of_training():
+    """Equal functions, equal types: one compiled function, in memory once."""
+    problem = bw.Problem(bw.tasks.Chain(), *zoo.chain_data())
+    blocks, task = problem.blocks, problem.task
+    data = task._data(problem.X)
+    pieces = decoding_pieces(
+        blocks.features.score.function,
+        blocks.oracles.maximize.function,
+        data,
+        blocks.make_scratch(),
+    )
+    assert [piece.address for piece in pieces] == [
+        blocks.features.score.address,
+        blocks.oracles.maximize.address,
+    ]
+
+
+@pytest.mark.parametrize("transition", [False, True, [2], [1, 2]])
+def test_oracles_by_the_transitions_that_there_are(transition):
+    X, Y = zoo.chain_data()
+    task = bw.tasks.Chain(order=2 if isinstance(transition, list) else 1, transition=transition)
+    task.fit(X, Y)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        w = rng.normal(size=task.n_features)
+        for x, y in zip(X, Y, strict=True):
+            outputs = [np.asarray(z) for z in task.outputs(x)]
+            scores = [task.features(x, z) @ w for z in outputs]
+            np.testing.assert_array_equal(task.decode(x, w), outputs[int(np.argmax(scores))])
+            raised = [a + task.loss(y, z) for a, z in zip(scores, outputs, strict=True)]
+            best = outputs[int(np.argmax(raised))]
+            np.testing.assert_array_equal(task.augmented_decode(x, y, w), best)
