@@ -7,6 +7,7 @@ before the package is imported.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any
 
@@ -117,9 +118,9 @@ for replacement in (stack_vector, stack_integers, add_product, sum_rows, add_tra
     setattr(lanes, replacement.__name__, replacement)
 
 
-def not_written(value: Any, kind: Any) -> np.ndarray:
+def not_written(value: Any, kind: Any) -> Any:
     """In place of `blockwolfe.base.packed._written`: interpreted code reads the record itself."""
-    return np.zeros(0)
+    return (ctypes.c_uint64 * 1)()
 
 
 packed._written = not_written
