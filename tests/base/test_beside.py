@@ -182,8 +182,28 @@ def test_a_rehearsal_runs_nothing_and_says_what_will_come(tmp_path):
         time.sleep(0.01)
     call(gap_tree.renew_leaf, "leaf", tree, 1, 2.0, False)
     print(tree.any(), loaded(gap_tree.renew_leaf), made(gap_tree.renew_leaf))
+    tree[:] = 0.0
+    with rehearsal():  # (nor what is compiled, or interpreted)
+        print(call(gap_tree.renew_leaf, "leaf", tree, 1, 2.0, False), tree.any())
+        print(call(gap_tree.renew_leaf, None, tree, 1, 2.0, False), tree.any())
     """)  # fmt: skip
-    assert found == ["0", "False", "True", "1", "0"]
+    assert found == ["0", "False", "True", "1", "0", "0", "False", "0", "False"]
+
+
+def test_ctrl_c_is_heard_while_another_piece_of_a_known_type_is_compiled(tmp_path):
+    """Entered, compiled code hears it late: so pieces are ready before."""
+    found = run(tmp_path, FIRST + """
+X, Y = list(X.reshape(4, 10, 64)), list(Y.reshape(4, 10))
+for order in (1, 2):
+    task = bw.tasks.Chain(order=order).fit(X, Y)
+    bare = task.block_oracles.maximize.bare()
+    def compile_it(signature, before=bare.compile):
+        print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        return before(signature)
+    bare.compile = compile_it
+    task.predict(X, np.zeros(task.n_features))
+""", compilers="0")  # fmt: skip
+    assert found == ["True", "True"]
 
 
 def test_functions_of_others_are_compiled_here(tmp_path):

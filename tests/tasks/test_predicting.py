@@ -56,17 +56,21 @@ def test_types_are_those_of_the_kind(calls, name):
     assert all(len(types) == 1 for types in calls.values())
 
 
+def test_costs_that_a_worker_has_mapped_are_of_the_same_type():
+    X, Y = zoo.chain_data()
+    task = bw.tasks.Chain().fit(X, Y)
+    before = numba.typeof(task._data(X))
+    task.cost_.flags.writeable = False
+    assert numba.typeof(task._data(X)) == before
+
+
 def test_predictions_take_the_pieces_of_training():
     """Equal functions, equal types: one compiled function, in memory once."""
     problem = bw.Problem(bw.tasks.Chain(), *zoo.chain_data())
     blocks, task = problem.blocks, problem.task
     data = task._data(problem.X)
-    pieces = decoding_pieces(
-        blocks.features.score.function,
-        blocks.oracles.maximize.function,
-        data,
-        blocks.make_scratch(),
-    )
+    functions = blocks.features.score.function, blocks.oracles.maximize.function
+    pieces = decoding_pieces("here", *functions, data, blocks.make_scratch())
     assert [piece.address for piece in pieces] == [
         blocks.features.score.address,
         blocks.oracles.maximize.address,

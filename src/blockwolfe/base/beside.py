@@ -65,12 +65,12 @@ class _Office:
         self.n_idle = 0
         self.is_in_vain = False  # no process could be started
 
-    def put(self, dispatcher: Any, name: Name, signature: Any, is_long: bool, most: int) -> bool:
+    def put(self, dispatcher: Any, name: Name, signature: Any, is_long: bool, most: int) -> None:
         """Add to the orders, long ones in front, unless the function is at work already."""
         message, key = _pickled((name, signature)), id(dispatcher)
         with self.changed:
             if key in self.begun or self.is_in_vain:
-                return False
+                return
             order = self.waiting.setdefault(key, _Order(dispatcher, name))
             order.signatures[signature] = message
             if is_long:
@@ -80,7 +80,6 @@ class _Office:
                 self.n_processes += 1
                 threading.Thread(target=self.serve, daemon=True).start()
             self.changed.notify()
-        return True
 
     def take(self) -> _Order | None:
         """The first that waits, to be carried out here."""
@@ -149,15 +148,12 @@ def n_processes() -> int:
     return int(named) if named else min(MOST, joblib.cpu_count() - 1)
 
 
-def begin(dispatcher: Any, name: Name, signature: Any, is_long: bool = False) -> bool:
-    """Have it compiled beside; False where that cannot be, or it is on disk already."""
+def begin(dispatcher: Any, name: Name, signature: Any, is_long: bool = False) -> None:
+    """Have it compiled beside, where that can be and it is not on disk already."""
     most = n_processes()
-    if most < 1 or not _is_wanted(dispatcher, signature):
-        return False
-    try:
-        return _office.put(dispatcher, name, signature, is_long, most)
-    except Exception:  # (whatever pickling may raise)
-        return False
+    if most > 0 and _is_wanted(dispatcher, signature):
+        with suppress(Exception):  # (whatever pickling may raise)
+            _office.put(dispatcher, name, signature, is_long, most)
 
 
 def finish(dispatcher: Any) -> None:

@@ -214,20 +214,22 @@ class Piece:
         self.function, self.signature = function, signature if is_own else by_value(signature)
         self._own = function.bare() if is_own else function  # (a user's is as it is)
         self._is_late = is_own and signature.return_type is not None
-        if not self._is_late:  # (what a user's raises is raised here)
-            self.begin()
+        if not self._is_late:  # (now, so that what numba raises of a user's is raised here)
+            _ = self._made
 
     def begin(self) -> None:
-        """Have it compiled, beside where that can be."""
-        _ = self._numba_type_
+        """Have it compiled beside, where that can be."""
+        if self._is_late:
+            _begin(self.function, self.signature, True)
 
     @cached_property
     def _numba_type_(self) -> PieceType:
-        """What `numba.typeof` asks for, when a function that takes the piece is to be compiled."""
-        if not self._is_late:
-            return PieceType(self._made.signature)
-        _begin(self.function, self.signature, True)
-        return PieceType(self.signature)
+        """What `numba.typeof` asks for, when a function that takes the piece is to be compiled.
+
+        That will need the piece, so it is begun.
+        """
+        self.begin()
+        return PieceType(self.signature if self._is_late else self._made.signature)
 
     @cached_property
     def _made(self) -> Any:
@@ -247,16 +249,15 @@ class Piece:
         return self.function(*map(unpack, args))
 
 
-def _begin(function: Any, signature: Any, is_bare: bool) -> bool:
+def _begin(function: Any, signature: Any, is_bare: bool) -> None:
     """Have a function of this package compiled beside, where others find it by its name."""
     source: Any = function.py_func
     name, module = source.__name__, sys.modules.get(source.__module__)
     is_ours = source.__module__.partition(".")[0] == _PACKAGE_NAME
     is_found: bool = getattr(module, name, None) is function
-    if not (is_ours and is_found):
-        return False
-    own: Any = function.bare() if is_bare else function
-    return beside.begin(own, (source.__module__, name, is_bare), signature, function.is_long)
+    if is_ours and is_found:
+        own: Any = function.bare() if is_bare else function
+        beside.begin(own, (source.__module__, name, is_bare), signature, function.is_long)
 
 
 def ahead(function: Any, kind: Any, *args: Any) -> None:
@@ -267,7 +268,7 @@ def ahead(function: Any, kind: Any, *args: Any) -> None:
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
-    """In this block a `call` of what is not compiled yet only says that it will come: 0."""
+    """In this block a `call` runs nothing: what is not compiled yet is said to come. It gives 0."""
     before = getattr(_spent, "rehearses", False)
     _spent.rehearses = True
     try:
@@ -372,17 +373,17 @@ def call(function: Any, kind: Any, *args: Any) -> Any:
     what was compiled is looked up by `kind` and entered directly: Numba's own look at the types of
     nested records takes longer (0.8 ms) than many a run.
     """
+    if getattr(_spent, "rehearses", False):
+        ahead(function, kind, *args)
+        return 0
     if kind is None:
         return function.py_func(*args)
     entry = _entry_points.get((function, kind))
     if entry is None:
-        if getattr(_spent, "rehearses", False):
-            ahead(function, kind, *args)
-            return 0
         with announced_compilation(_in_words(function)):
             entry = function.compile(_types(args))
-        settle(args)
         _entry_points[function, kind] = entry
+    settle(args)
     with uninterrupted():  # (Numba's unpacking of arguments does not survive Ctrl-C)
         return entry(*args)
 

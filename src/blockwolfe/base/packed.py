@@ -1,9 +1,9 @@
-"""Arguments that are the same from call to call, unpacked by Numba once and not at every call.
+"""Arguments that are the same from call to call, taken apart once and not at every call.
 
 Compiled code takes a record of arrays and functions apart, field by field, whenever it is entered:
 some 50 arrays and 7 functions take 0.1 ms, which is a tenth of a microsecond for each visit of a
-pass over a thousand blocks. A `Packed` record was taken apart before: what it is to compiled code
-lies in memory of its own, and is handed over as one address.
+pass over a thousand blocks. A `Packed` record was taken apart before (`record_memory`): what it is
+to compiled code lies in memory of its own, and is handed over as one address.
 
     packed = Packed((arrays, functions), kind)      # in Python
     arrays, functions = unpack(packed)              # in the compiled function, or interpreted
@@ -57,8 +57,6 @@ class Packed(HasRecord):
     def __init__(self, value: Any, kind: Any) -> None:
         self.value, self.kind = value, kind
         self._memory: Memory | None = None
-        if kind is None or kind in _writers:
-            _ = self.address  # (the first of its kind waits for the functions in it)
 
     @cached_property
     def address(self) -> int:
@@ -88,7 +86,7 @@ def _written(value: Any, kind: Any) -> Memory:
     """Memory that holds a record."""
     found = _writers.get(kind)
     if found is None:
-        _writers[kind] = found = writer(numba.typeof(value), _put_value)
+        _writers[kind] = found = writer(numba.typeof(value), _compiled_put)
     return found.memory_for(value)
 
 
@@ -139,7 +137,11 @@ def _put(_: Any, value: types.Type, address: types.Type) -> Any:
     return types.void(value, types.uintp), generate
 
 
+def _compiled_put(of: types.Type) -> Any:
+    """What writes values of a type to an address, whatever that type."""
+    return _put_value.compile((of, types.int64))
+
+
 @jit
 def _put_value(value: Any, address: int) -> None:
-    """Write a value to an address, whatever its type."""
     _put(value, np.uintp(address))  # type: ignore[call-arg, arg-type]  # (Numba adds the first)

@@ -6,10 +6,11 @@ few types, and lie one behind another as in C, so it is done here without compil
 `struct` knows where C has numbers, and arrays are taken apart by the very function that Numba's
 code calls for that.
 
-    write = writer(of, put)              # once for each type of record
-    memory = write.memory_for(record)
+    found = writer(of, compiled)         # once for each type of record
+    memory = found.memory_for(record)
 
-A member of some other type (a user's data may hold any) is written by `put`, compiled code.
+A record with a member of some other type (a user's data may hold any) is written as a whole by
+compiled code: where such a member lies is Numba's to say.
 """
 
 from __future__ import annotations
@@ -67,14 +68,17 @@ class Writer(NamedTuple):
         return memory
 
 
-def writer(of: types.Type, put: Callable[[Any, int], Any]) -> Writer:
-    """For values of a type; `put` writes one of any type to an address."""
+def writer(of: types.Type, compiled: Callable[[types.Type], Callable[[Any, int], Any]]) -> Writer:
+    """For values of a type; `compiled(of)` is code that writes such a value to an address."""
+    found, size = _writer(of), _size_of(of)
+    if found is not None and found.size == size:
+        return found
+    put = compiled(of)
 
     def write(value: Any, memory: Memory, begin: int, at: int) -> None:
         put(value, begin + at)
 
-    made, size = _writer(of, write), _size_of(of)
-    return made if made.size == size else Writer(write, size)
+    return Writer(write, size)
 
 
 def _size_of(of: types.Type) -> int:
@@ -83,10 +87,13 @@ def _size_of(of: types.Type) -> int:
     return int(context.get_abi_sizeof(context.get_value_type(of)))
 
 
-def _writer(of: Any, other: Write) -> Writer:
+def _writer(of: Any) -> Writer | None:
+    """None where a type is not known here."""
     if isinstance(of, types.BaseTuple):
-        members: Any = of
-        return _of_record([_writer(member, other) for member in members])
+        kinds: Any = of
+        members = [_writer(kind) for kind in kinds]
+        known = [member for member in members if member is not None]
+        return _of_record(known) if len(known) == len(members) else None
     if isinstance(of, types.Array):
         return _of_array(of)
     if of in _NUMBERS:
@@ -94,7 +101,7 @@ def _writer(of: Any, other: Write) -> Writer:
     for kind, write in _WORDS.items():
         if isinstance(of, kind):
             return Writer(write, _WORD)
-    return Writer(other, _size_of(of))
+    return None
 
 
 def _of_record(members: list[Writer]) -> Writer:
@@ -115,6 +122,8 @@ def _of_record(members: list[Writer]) -> Writer:
             places += [(k, members[k].write, offsets[k]) for k in some]
 
     def write_all(record: Any, memory: Memory, begin: int, at: int) -> None:
+        if len(record) != len(members):
+            raise TypeError(f"{len(members)} members were expected, not {len(record)}")
         for which, write, offset in places:
             write(record[which], memory, begin, at + offset)
 
@@ -176,7 +185,7 @@ def _write_nothing(value: Any, memory: Memory, begin: int, at: int) -> None:
     _put_word(memory, at, 0)
 
 
-def _write_place(record: Any, memory: Memory, begin: int, at: int) -> None:
+def _write_place_of_fields(record: Any, memory: Memory, begin: int, at: int) -> None:
     """Where the fields of a numpy record are."""
     _put_word(memory, at, np.frombuffer(record.data, dtype=np.uint8).ctypes.data)
 
@@ -184,7 +193,7 @@ def _write_place(record: Any, memory: Memory, begin: int, at: int) -> None:
 # Values of one word.
 _WORDS: dict[Any, Write] = {
     types.NoneType: _write_nothing,
-    types.Record: _write_place,
+    types.Record: _write_place_of_fields,
     PieceType: _write_address,
     Address: _write_address,
 }

@@ -47,7 +47,7 @@ class Tokens(NamedTuple):
     values: np.ndarray
     offset: np.ndarray
     single: np.ndarray
-    products: Any  # `Products` with dense rows; None where none are asked for (`alone`)
+    products: Any  # `Products`; None where nobody asks for them, or waits for them (`alone`)
 
     @classmethod
     def sparse(

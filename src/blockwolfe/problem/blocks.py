@@ -45,9 +45,9 @@ MOST_CORNERS = 500
 
 
 class Seam(NamedTuple):
-    """What is called where no step is searched for; data and scratch are handed in besides.
+    """What full passes call, and visits that search for no step; data and scratch come besides.
 
-    (No more than that: what a loop is handed is compiled, and data are apart since Numba looks at
+    (No more than they call: whatever a loop is handed is compiled. And no data: Numba looks at
     functions slowly at every call, and at all that comes with them.)
     """
 
@@ -179,10 +179,10 @@ class Blocks(TaskBlocks):
         return Seam(*own, *kind, self.together, self.score_some)
 
     @cached_property
-    def moving(self) -> Features:
+    def step_features(self) -> Features:
         """The functions that steps take: without bounds nothing is spread."""
-        is_plain = self.is_bounded or not self.is_compiled
-        return self.features if is_plain else without_spreading(self.features)
+        needs_all = self.is_bounded or not self.is_compiled
+        return self.features if needs_all else without_spreading(self.features)
 
     def first(self, n_blocks: int) -> Blocks:
         """The first few blocks, with their weights as they are."""

@@ -10,6 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 from sklearn.base import BaseEstimator
 
 from blockwolfe.base.compiled import call
@@ -270,9 +271,9 @@ class PartTask(Learned, BaseEstimator):
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
         size = np.zeros(len(start) - 1, dtype=np.int64)
         theta = np.zeros(len(scratch.augmented))
-        oracle = self.block_oracles.maximize
-        pieces = decoding_pieces(part_functions.score, oracle, data, scratch)
-        call(part_functions.answer_all, oracle, *pieces, data, w, theta, scratch, corners, size)
+        oracle, kind = self.block_oracles.maximize, (typeof(data), typeof(scratch))
+        pieces = decoding_pieces(kind, part_functions.score, oracle, data, scratch)
+        call(part_functions.answer_all, kind, *pieces, data, w, theta, scratch, corners, size)
         return [
             self._output(corners.part[begin : begin + n], given, i)
             for i, (begin, n) in enumerate(zip(start[:-1], size, strict=True))

@@ -43,16 +43,18 @@ def _score_signature(data: Any) -> Any:
 _decoding: dict[Any, tuple[Piece, Piece]] = {}
 
 
-def decoding_pieces(score: Any, maximize: Any, data: Any, scratch: Any) -> tuple[Piece, Piece]:
+def decoding_pieces(
+    kind: Any, score: Any, maximize: Any, data: Any, scratch: Any
+) -> tuple[Piece, Piece]:
     """Scores and an oracle, as training compiles them: without losses these give predictions.
 
-    (Made once: records of one oracle are of the same types, and to look at these takes a while.)
+    `kind` stands for the types of the records, to look at which takes a while.
     """
-    found = _decoding.get(maximize)
+    found = _decoding.get((kind, maximize))
     if found is None:
         asked = maximize_signature(data, scratch)
         found = Piece(score, _score_signature(data)), Piece(maximize, asked)
-        _decoding[maximize] = found
+        _decoding[kind, maximize] = found
     return found
 
 

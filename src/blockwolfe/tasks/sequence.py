@@ -258,7 +258,7 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
             tokens=placed(tokens, self.layout_.n_labels),
             layout=self.layout_,
             labels=codes,
-            cost=self.cost_,
+            cost=np.require(self.cost_, np.float64, ["C", "W"]),  # (in a worker it may be mapped)
             scale=np.asarray(self.loss_.scale(length), dtype=np.float64),
             allowed=allowed,
             gram=gram,
@@ -281,12 +281,12 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         return self._best(data._replace(scale=np.zeros_like(data.scale)), w)
 
     def _best(self, data: SequenceData, w: np.ndarray) -> Any:
-        """Best outputs at w, with losses in as far as they are scaled."""
+        """Best outputs at w: of scores plus losses, where `data.scale` has not made these zero."""
         codes = np.zeros(len(data.labels), dtype=np.int32)
         theta, scratch = np.zeros(_n_parts(data.layout, data.tokens)), _make_scratch(data, False)
-        oracle = self.block_oracles.maximize
-        pieces = decoding_pieces(sequence_functions.score, oracle, data, scratch)
-        call(_decode_all, oracle, *pieces, data, w, theta, scratch, np.zeros(0), codes)
+        kind, score = "sequences", sequence_functions.score  # (all records are of the same types)
+        pieces = decoding_pieces(kind, score, self.block_oracles.maximize, data, scratch)
+        call(_decode_all, kind, *pieces, data, w, theta, scratch, np.zeros(0), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
     def spaces(self, X: Any, w: np.ndarray) -> list[Any]:

@@ -249,8 +249,8 @@ class BlockEngine(AcceleratedEngine):
         most = (blocks.corner_size, blocks.part_size, self.point.code_size)
         if not blocks.is_compiled:  # (of a Python task another thread may raise them meanwhile)
             most = (most[0].copy(), most[1].copy(), most[2].copy())  # (room last: never the less)
-        oracles = blocks.visited.oracles
-        seam = (self.method.step.piece, blocks.moving, oracles, blocks.packed_data, self.own[1])
+        functions = (self.method.step.piece, blocks.step_features, blocks.visited.oracles)
+        seam = (*functions, blocks.packed_data, self.own[1])
         return self._of_blocks.of(blocks.weight, *most, blocks.column_norm, *seam, blocks.halt)
 
     def _adapt_chunk(self, seconds: float, n_visits: int) -> None:

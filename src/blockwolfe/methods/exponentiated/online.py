@@ -125,8 +125,8 @@ class OnlineEngine(DualEngine):
 
     def _visit(self, until: int) -> None:
         blocks, point, passes = self.blocks, self.point, self.passes
-        oracle = blocks.marginals
-        of_blocks = (blocks.weight, oracle, blocks.moving, blocks.is_bounded, blocks.packed_data)
+        oracle, data = blocks.marginals, blocks.packed_data
+        of_blocks = (blocks.weight, oracle, blocks.step_features, blocks.is_bounded, data)
         scratch = (self.own[1], self._marginal_scratch)
         arrays = (self.gibbs, point.arrays, self.ledger.notes, self._gibbs_work, point.work)
         which = (passes.order, (passes.done, until), float(point.lam))
