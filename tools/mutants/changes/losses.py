@@ -14,6 +14,7 @@ BY_HAND = "tests/tasks/test_tasks.py::test_losses_by_hand"
 TASKS = "tests/tasks/test_tasks.py"
 VISITS = "tests/methods/test_dense.py::test_every_visit_is_that_of_the_mathematics"
 DENSE = f"{VISITS}[chain-pairwise-none] {VISITS}[chain-forward-none]"
+BY_TRANSITIONS = "tests/tasks/test_predicting.py::test_oracles_by_the_transitions_that_there_are"
 
 MUTANTS = [
     Mutant(
@@ -71,6 +72,20 @@ MUTANTS = [
         "return float(loss)",
         "the oracle tells another loss than the one it maximises",
         DENSE,
+    ),
+    Mutant(
+        "tasks/sequence.py",
+        "self._best(data._replace(scale=np.zeros_like(data.scale)), w)",
+        "self._best(data, w)",
+        "predictions that maximise the loss, too",
+        BY_TRANSITIONS,
+    ),
+    Mutant(
+        "tasks/sequence.py",
+        'ORACLES["runs" if layout.orders else "labels"]',
+        'ORACLES["labels"]',
+        "predictions that see no transitions of higher orders",
+        BY_TRANSITIONS,
     ),
     Mutant(
         LABEL_CODES,
