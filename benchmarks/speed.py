@@ -57,7 +57,7 @@ def problems(is_small: bool, home: Path | None = None) -> dict[str, bw.Problem]:
 @jit
 def bare_oracle(n_blocks, seam, data, scratch, w, work):
     for i in range(n_blocks):
-        seam.features.score(data, i, w, 1.0, work.theta)
+        seam.score(data, i, w, 1.0, work.theta)
         seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
 
 

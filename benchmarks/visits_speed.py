@@ -36,7 +36,7 @@ PASSES = 10
 @jit
 def oracle_in_order(order, seam, data, scratch, total, scale, work):
     for i in order:
-        seam.features.score(data, i, total, scale, work.theta)
+        seam.score(data, i, total, scale, work.theta)
         seam.oracles.maximize(data, i, work.theta, scratch, work.code, work.value)
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import blockwolfe as bw
 import zoo
 from blockwolfe.base import compiled
-from blockwolfe.tasks import part_task, sequence
+from blockwolfe.tasks import part_functions, part_task, sequence, tree
 from blockwolfe.tasks.pieces import decoding_pieces
 
 
@@ -54,6 +54,20 @@ def test_types_are_those_of_the_kind(calls, name):
             np.testing.assert_array_equal(y, expected)
             problem.task.augmented_decode(form, list(problem.Y)[k], w)
     assert all(len(types) == 1 for types in calls.values())
+
+
+def test_an_oracle_of_a_user_beside_ours():
+    """It takes the same records in another way: one compiled loop would not do for both."""
+
+    class Own(bw.tasks.Tree):
+        block_oracles = part_functions.oracles(numba.njit(tree.maximize.py_func))
+
+    X, Y = zoo.tree_data()
+    w = np.random.default_rng(0).normal(size=bw.tasks.Tree(3).fit(X, Y).n_features)
+    found = [kind(3).fit(X, Y).predict(X, w) for kind in (bw.tasks.Tree, Own, bw.tasks.Tree)]
+    for ours, own, again in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, own)
+        np.testing.assert_array_equal(ours, again)
 
 
 def test_costs_that_a_worker_has_mapped_are_of_the_same_type():

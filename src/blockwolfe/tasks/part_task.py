@@ -271,7 +271,8 @@ class PartTask(Learned, BaseEstimator):
         corners = Corners(start, np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]))
         size = np.zeros(len(start) - 1, dtype=np.int64)
         theta = np.zeros(len(scratch.augmented))
-        oracle, kind = self.block_oracles.maximize, (typeof(data), typeof(scratch))
+        oracle = self.block_oracles.maximize  # (a user's takes its records in another way)
+        kind = (oracle, typeof(data), typeof(scratch))
         pieces = decoding_pieces(kind, part_functions.score, oracle, data, scratch)
         call(part_functions.answer_all, kind, *pieces, data, w, theta, scratch, corners, size)
         return [

@@ -48,13 +48,13 @@ def decoding_pieces(
 ) -> tuple[Piece, Piece]:
     """Scores and an oracle, as training compiles them: without losses these give predictions.
 
-    `kind` stands for the types of the records, to look at which takes a while.
+    `kind` stands for the oracle and for the types of the records, to look at which takes a while.
     """
-    found = _decoding.get((kind, maximize))
+    found = _decoding.get(kind)
     if found is None:
         asked = maximize_signature(data, scratch)
         found = Piece(score, _score_signature(data)), Piece(maximize, asked)
-        _decoding[kind, maximize] = found
+        _decoding[kind] = found
     return found
 
 

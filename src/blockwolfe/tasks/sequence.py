@@ -284,8 +284,9 @@ class SequenceTask(HasMarginals, Learned, BaseEstimator):
         """Best outputs at w: of scores plus losses, where `data.scale` has not made these zero."""
         codes = np.zeros(len(data.labels), dtype=np.int32)
         theta, scratch = np.zeros(_n_parts(data.layout, data.tokens)), _make_scratch(data, False)
-        kind, score = "sequences", sequence_functions.score  # (all records are of the same types)
-        pieces = decoding_pieces(kind, score, self.block_oracles.maximize, data, scratch)
+        oracle, score = self.block_oracles.maximize, sequence_functions.score
+        kind = (oracle, "sequences")  # (all records of sequences are of the same types)
+        pieces = decoding_pieces(kind, score, oracle, data, scratch)
         call(_decode_all, kind, *pieces, data, w, theta, scratch, np.zeros(0), codes)
         return self._outputs(self.classes_[codes], data.tokens.offset)
 
