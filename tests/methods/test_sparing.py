@@ -526,10 +526,10 @@ def test_lengths_are_no_longer_than_pays(ahead):
     found = climb(ahead.point, ahead.ledger.notes.longest, 1000, 1e-8, always)
     put(ahead.point, found)
     square = ahead.lam * ahead.w @ ahead.w
+    tried = np.linspace(1.0, LONGEST, 1001)
+    gaps = np.array([_gap_at(ahead, length) for length in tried])
     for drift, most in [(-0.02, np.inf), (-0.02, 1e-3), (-1.0, np.inf), (0.02, np.inf)]:
         chosen = look_ahead(found, ahead.blocks.weight, square, drift, most)
-        tried = np.linspace(1.0, LONGEST, 3001)
-        gaps = np.array([_gap_at(ahead, length) for length in tried])
         allowed = (gaps + drift * tried)[gaps <= most]
         assert chosen.gap + drift * chosen.length <= allowed.min() + 1e-5
         assert chosen.gap <= most
