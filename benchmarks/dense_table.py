@@ -1,11 +1,12 @@
 """Dense features against their bound, the matrix product: visits, scores and full passes.
 
-    python benchmarks/dense_table.py [--small]
+    python benchmarks/dense_table.py [--small] [--passes 20]
 
 Random sequences of one length T with p features and K labels, so that every block has the product
 X (T x p) times W (p x K) of the same shape; numpy's, by its BLAS with one thread. Microseconds per
-block, each the best of several repetitions that take turns. A visit is one of "bcfw" after two
-passes, a full pass one of a certificate: scores, Viterbi, and all else that they are made of.
+block, each the best of several repetitions that take turns. Visits are those of "bcfw" and with
+pairwise steps, as the default makes them, after so many passes; a full pass is one of a certificate
+of the latter: scores, Viterbi, and all else that they are made of.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SHAPES = [
 SMALL = [(3, 10, 4)]
 HEADER = [
     "T x p x K", "values", "numpy's product", "score", "/ product", "oracle", "visit", "/ product",
-    "full pass", "/ product",
+    "pairwise visit", "/ product", "full pass", "/ product",
 ]  # fmt: skip
 
 
@@ -61,15 +62,25 @@ def generated(shape: tuple[int, int, int], n: int, dtype: Any) -> bw.Problem:
     return bw.Problem(bw.tasks.Chain(n_labels), X, Y)
 
 
-def measures(problem: bw.Problem, shape: tuple[int, int, int]) -> dict[str, Callable[[], Any]]:
+def after(problem: bw.Problem, method: str, passes: int) -> Any:
+    """A method that has come so far."""
+    blocks, n, rng = problem.blocks, len(problem), np.random.default_rng(0)
+    given = Setup(blocks, problem.initial_state(), 1.0 / n, rng, Workers(blocks, 1))
+    engine: Any = as_method(method).start(given)
+    engine.prepare()
+    for _ in range(passes):
+        engine.advance(n, lambda: True)
+    return engine
+
+
+def measures(
+    problem: bw.Problem, shape: tuple[int, int, int], passes: int
+) -> dict[str, Callable[[], Any]]:
     """What is timed, each over all blocks."""
     length, width, n_labels = shape
     blocks, n, rng = problem.blocks, len(problem), np.random.default_rng(0)
-    given = Setup(blocks, problem.initial_state(), 1.0 / n, rng, Workers(blocks, 1))
-    engine = as_method("bcfw").start(given)
-    engine.prepare()
-    for _ in range(2):
-        engine.advance(n, lambda: True)
+    engine = after(problem, "bcfw+uniform", passes)
+    pairwise = after(problem, "bcfw+uniform+pairwise", passes)
     w, work, scratch = rng.normal(size=problem.n_features), engine.point.work, blocks.scratch()
     W = np.ascontiguousarray(w[: width * n_labels].reshape(width, n_labels))
     rows = np.concatenate(problem.X).reshape(n, length, width).astype(np.float64)
@@ -88,7 +99,8 @@ def measures(problem: bw.Problem, shape: tuple[int, int, int]) -> dict[str, Call
             answer_all, blocks.kind, seam, blocks.packed_data, scratch, n, w, work
         ),
         "visit": lambda: engine.advance(n, lambda: True),
-        "pass": engine.certify,
+        "pairwise visit": lambda: pairwise.advance(n, lambda: True),
+        "pass": pairwise.certify,
     }
 
 
@@ -98,41 +110,37 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def line(shape: tuple[int, int, int], n: int, dtype: Any, repetitions: int) -> list[Any]:
+def line(
+    shape: tuple[int, int, int], n: int, dtype: Any, passes: int, repetitions: int
+) -> list[Any]:
     """One shape."""
     problem = generated(shape, n, dtype)
-    timed = measures(problem, shape)
+    timed = measures(problem, shape, passes)
     best = dict.fromkeys(timed, np.inf)
     for _ in range(repetitions):
         for name, function in timed.items():
             best[name] = min(best[name], 1e6 * seconds(function) / n)
-    bound, score, oracle, visit, full = (best[name] for name in timed)
-    name = " x ".join(map(str, shape))
-    kind = np.dtype(dtype).name
-    return [
-        name,
-        kind,
-        bound,
-        score,
-        score / bound,
-        oracle,
-        visit,
-        visit / bound,
-        full,
-        full / bound,
-    ]
+    bound, score, oracle, visit, pairwise, full = (best[name] for name in timed)
+    name, kind = " x ".join(map(str, shape)), np.dtype(dtype).name
+    start = [name, kind, bound, score, score / bound, oracle, visit, visit / bound]
+    return [*start, pairwise, pairwise / bound, full, full / bound]
 
 
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--small", action="store_true", help="one small shape, to see it run")
     parser.add_argument("--blocks", type=int, default=20)
+    parser.add_argument("--passes", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=60)
     given = parser.parse_args()
     n, repetitions = (4, 1) if given.small else (given.blocks, given.repetitions)
     shapes = SMALL if given.small else SHAPES
     with threadpool_limits(1):  # (of BLAS)
-        rows = [line(s, n, kind, repetitions) for s in shapes for kind in (np.float64, np.float32)]
+        rows = [
+            line(shape, n, kind, given.passes, repetitions)
+            for shape in shapes
+            for kind in (np.float64, np.float32)
+        ]
     publish(given.output, table(HEADER, rows), machine())
 
 

@@ -280,7 +280,7 @@ def test_a_file_holds_all_that_an_engine_has(problems, method, is_bounded, tmp_p
     Writer(checkpoint, identity).write({"has_begun": True}, engine)
     twin = engine_of(problem, method, LAM, seed=1)
     twin.restore(read_checkpoint(checkpoint, identity).engine)
-    of_point = {"blocks", "work"}  # the problem itself, and scratch
+    of_point = {"blocks", "work", "_adders"}  # the problem itself, and scratch
     of_engine = {"blocks", "point", "ledger", "own", "scratch", "workers", "_chunk", "_found"}
     of_engine |= {"_of_blocks", "_of_run"}  # (the same once more, packed)
     pairs = (

@@ -5,10 +5,12 @@ import pytest
 
 import blockwolfe as bw
 from at_work import corners_of, engine_of, mean_of, parts_of
+from blockwolfe.base.ragged import entries
 from blockwolfe.dual.growth import live_rows
 from blockwolfe.dual.point import PATIENCE, DualPoint
 from blockwolfe.dual.stock import Stock, drop_idle, insert_corner
 from blockwolfe.problem.state import rebuild_v
+from blockwolfe.problem.workers import Workers
 from zoo import PROBLEMS, chain_data
 
 LAM = 0.02
@@ -78,6 +80,36 @@ def test_means_of_some_blocks_are_those_of_all():
         other = slice(some.start[i], some.start[i] + some.length[i])
         np.testing.assert_array_equal(some.part[other], every.part[one])
         np.testing.assert_array_equal(some.mean[other], every.mean[one])
+
+
+@pytest.mark.parametrize("is_uncoded", [False, True])
+@pytest.mark.parametrize("averaging", [False, True])
+def test_means_are_the_same_whoever_adds_them_up(is_uncoded, averaging):
+    """Many blocks, more threads than cores: sharing scratch would mix their means up."""
+    data = bw.datasets.synthetic_chains(800, n_labels=5, n_features=10, random_state=0)
+    problem = bw.Problem(bw.tasks.Chain(5), data.X, data.Y)
+    method, before = bw.BCFW(step=bw.Pairwise(), averaging=averaging), None
+    if is_uncoded:  # (mixtures of outputs, which have no code)
+        before = bw.solve(problem, LAM, "bcfw", 0.0, max_passes=2, random_state=0).last_state
+    engine = engine_of(problem, method, LAM, state=before)
+    for _ in range(3):
+        engine.advance(len(problem), lambda: True)
+    point, n, order = engine.point, engine.counts.visits * averaging, np.arange(1, 800, 3)
+    assert point.is_coded != is_uncoded
+    alone, some = point.store(n), point.store(n, order)
+    with Workers(problem.blocks, 8) as workers:
+        for _ in range(10):
+            assert_same_means(point.store(n, workers=workers), alone)
+            assert_same_means(point.store(n, order, workers), some)
+
+
+def assert_same_means(one, other):
+    """To the bit, and in the same places."""
+    taken = entries(one.start, one.length)
+    for name in ("start", "length", "ell"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name in ("part", "mean"):
+        np.testing.assert_array_equal(getattr(one, name)[taken], getattr(other, name)[taken])
 
 
 @pytest.mark.parametrize("name", ["chain-dense", "chain-masked", "multiclass-costs", "tree"])

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blockwolfe.base.compiled import call, jit
-from blockwolfe.base.look import Look, meet
 from blockwolfe.base.ragged import entries, offsets, starts
 from blockwolfe.base.records import flattened
 from blockwolfe.base.schema import Misfit, Reader, check_rows
@@ -32,6 +31,7 @@ from blockwolfe.dual.line_search import Box
 from blockwolfe.dual.pulled import PulledPoint
 from blockwolfe.dual.restoring import LEAST_LAM, check_ell, means_of, stock_of
 from blockwolfe.dual.stock import Stock, drop_idle
+from blockwolfe.dual.summing import Adder, StoredCorners, sum_means
 from blockwolfe.dual.work import make_work
 from blockwolfe.problem.blocks import Blocks
 from blockwolfe.problem.state import (
@@ -91,29 +91,6 @@ def _unpack_rows(
 
 
 @jit
-def _sum_means(
-    order: np.ndarray, truth: Any, stock: Stock, rows: Any, lag: Means, share: float, look: Look,
-    out: Store,
-) -> None:  # fmt: skip
-    """Means of stored corners, less `share` of their lag; the true parts come first."""
-    part, at, size = rows
-    for i in order:
-        look.number[0] += 1
-        first, n_true = truth.start[i], truth.start[i + 1] - truth.start[i]
-        n = meet(truth.part, truth.value, first, n_true, 0.0, look, 0)
-        for row in range(stock.start[i], stock.start[i] + stock.n_rows[i]):
-            alpha = stock.weight[row]
-            if alpha > 0.0:
-                n = meet(part, stock.value, at[row], size[row], alpha, look, n)
-        if share > 0.0:
-            n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, look, n)
-        out.length[i] = n
-        for s in range(n):
-            out.part[out.start[i] + s] = look.met[s]
-            out.mean[out.start[i] + s] = look.sum[look.met[s]]
-
-
-@jit
 def _count_active(start: np.ndarray, n_rows: np.ndarray, weight: np.ndarray) -> int:
     """Stored corners of all blocks that have a weight."""
     found = 0
@@ -134,6 +111,7 @@ class DualPoint(PulledPoint):
         self.rest = None
         self.is_coded = keeps_corners and is_coded(blocks, state)
         self.work = make_work(blocks)
+        self._adders = [Adder(self.work.look, self.work.part)]  # of each thread
         n_blocks, has_means = len(blocks), has_average or not keeps_corners
         self.arrays = Point(
             w=weights_of(blocks, state.v, lam),
@@ -217,7 +195,12 @@ class DualPoint(PulledPoint):
         arrays = (self.arrays.stock, self.blocks.weight, self.arrays.ell, oldest)
         call(_tidy, "tidy", *arrays)
 
-    def store(self, n_averaged: int = 0, order: np.ndarray | None = None) -> Store:
+    def store(
+        self,
+        n_averaged: int = 0,
+        order: np.ndarray | None = None,
+        workers: Workers | None = None,
+    ) -> Store:
         """The block means as they are, or their weighted average over so many visits.
 
         Where only some blocks are of interest, `order` names them; the others are left empty.
@@ -226,31 +209,26 @@ class DualPoint(PulledPoint):
         share = 2.0 / (n_averaged * (n_averaged + 1.0)) if n_averaged else 0.0
         ell = arrays.ell - share * arrays.lag_ell if n_averaged else arrays.ell
         if self.keeps_corners:
-            return self._summed(share, ell, np.arange(len(ell)) if order is None else order)
+            order = np.arange(len(ell)) if order is None else order
+            corners = StoredCorners(arrays.stock, self.is_coded, means, share)
+            most = self._most_parts(order, means.length if n_averaged else None)
+            return sum_means(self.blocks, order, corners, most, ell, self._adders, workers)
         mean = means.mean - share * means.lag if n_averaged else means.mean
         return Store(means.start, means.length, means.part, mean, ell)
 
-    def _summed(self, share: float, ell: np.ndarray, order: np.ndarray) -> Store:
-        blocks, stock, lag = self.blocks, self.arrays.stock, self.arrays.means
-        rows = self.lists(order)
-        n_met = np.zeros(len(blocks), dtype=np.int64)
-        n_met[order] = np.diff(blocks.truth.start)[order] + (lag.length[order] if share else 0)
-        n_met[order] += self._stored_parts(order)
-        n_met = np.minimum(n_met, blocks.n_parts)
-        part, mean = np.zeros(int(n_met.sum()), dtype=np.int32), np.zeros(int(n_met.sum()))
-        out = Store(starts(n_met), np.zeros_like(n_met), part, mean, ell)
-        args = (order, blocks.truth, stock, rows, lag, share, self.work.look, out)
-        call(_sum_means, "means", *args)
-        return out
-
-    def _stored_parts(self, order: np.ndarray) -> np.ndarray:
-        """How many parts, at most, the stored corners of each of these blocks have together."""
-        stock = self.arrays.stock
+    def _most_parts(self, order: np.ndarray, lagging: np.ndarray | None) -> np.ndarray:
+        """How many parts the means of these blocks have at most; zero for the others."""
+        blocks, stock = self.blocks, self.arrays.stock
         if self.is_coded:
-            return np.asarray(stock.n_rows[order] * self.blocks.part_size[order])
-        # (a mixture of outputs has more parts than any one of them)
-        size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
-        return np.diff(size[offsets(stock.n_rows[order])])
+            stored = stock.n_rows[order] * blocks.part_size[order]
+        else:  # (a mixture of outputs has more parts than any one of them)
+            size = offsets(stock.size[entries(stock.start[order], stock.n_rows[order])])
+            stored = np.diff(size[offsets(stock.n_rows[order])])
+        most = np.zeros(len(blocks), dtype=np.int64)
+        most[order] = np.diff(blocks.truth.start)[order] + stored
+        if lagging is not None:
+            most[order] += lagging[order]
+        return np.minimum(most, blocks.n_parts)
 
     def list_bytes(self) -> int:
         """Memory of the `lists` of all blocks, which are there already where no codes are kept."""
@@ -280,7 +258,7 @@ class DualPoint(PulledPoint):
 
     def rebuild(self, workers: Workers | None = None) -> None:
         """Rebuild v from the blocks, free of accumulated rounding."""
-        self.put(rebuild_v(self.blocks, self.store(), workers))
+        self.put(rebuild_v(self.blocks, self.store(workers=workers), workers))
 
     def n_stored(self) -> float:
         """Mean number of stored corners, active or not."""

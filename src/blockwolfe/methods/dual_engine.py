@@ -81,7 +81,7 @@ class DualEngine(WalkingEngine):
         )
         if point.has_average:
             self._average_w = weights_of(self.blocks, v, point.lam)
-            point.rebuild()
+            point.rebuild(self.workers)
         else:
             point.put(v)
         self.take(found, certificate.gap)
@@ -94,7 +94,7 @@ class DualEngine(WalkingEngine):
     def tidied(self) -> Store:
         """The means that a certificate is of: with averaging, the average."""
         self._tidy()
-        return self.point.store(self._n_averaged)
+        return self.point.store(self._n_averaged, workers=self.workers)
 
     def take(self, found: Sweep, gap: float) -> None:
         """Hinges of a full pass at `tidied` and, unless they are of the average, block gaps."""

@@ -17,7 +17,6 @@ A `Pull` takes w away from v / lam. Under bounds (docs/mathematics.md)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ from blockwolfe.base.packed import Packed, unpack
 from blockwolfe.base.words import counted
 from blockwolfe.errors import InputError
 from blockwolfe.problem.blocks import Blocks
-from blockwolfe.problem.workers import Workers
+from blockwolfe.problem.workers import Workers, each
 
 __all__ = [
     "ActiveSet",
@@ -220,19 +219,11 @@ def rebuild_v(blocks: Blocks, store: Store, workers: Workers | None = None) -> n
         shares = np.zeros((len(some.cuts) - 1, n_features))
         members = (blocks.features.add, data, blocks.weight, blocks.truth, store, room, shares)
         args = (blocks.kind, some, blocks.packed("accumulate", *members))
-        _each(workers, lambda _, args=args: call(_accumulate, *args))  # type: ignore[misc]
+        each(workers, lambda _, args=args: call(_accumulate, *args))  # type: ignore[misc]
         _add_rows(shares, v, workers)
     if blocks.kernel is not None:
         blocks.kernel.complete(v)
     return v
-
-
-def _each(workers: Workers | None, work: Callable[[int], Any]) -> None:
-    """work(k) in every thread, or work(0) in this one."""
-    if workers is not None and workers.has_threads:
-        workers.each(work)
-    else:
-        work(0)
 
 
 def _add_rows(shares: np.ndarray, v: np.ndarray, workers: Workers | None) -> None:
@@ -246,7 +237,7 @@ def _add_rows(shares: np.ndarray, v: np.ndarray, workers: Workers | None) -> Non
         for share in shares:
             v[mine] += share[mine]
 
-    _each(workers if is_shared else None, add_columns)
+    each(workers if is_shared else None, add_columns)
 
 
 def weights_of(blocks: Blocks, v: np.ndarray, lam: float) -> np.ndarray:

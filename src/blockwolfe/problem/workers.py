@@ -27,7 +27,7 @@ from blockwolfe.problem.crew import Crew
 from blockwolfe.problem.processes import Processes
 from blockwolfe.problem.python_task import PythonOracle
 
-__all__ = ["Workers", "check_n_jobs"]
+__all__ = ["Workers", "check_n_jobs", "each", "shared_out"]
 
 Span = tuple[int, int]
 
@@ -86,7 +86,7 @@ class Workers:
 
         Returns the first position at which one of them stopped early, or the end.
         """
-        pieces = Pieces.of(*span, PIECES * self.n_jobs)
+        pieces = shared_out(*span, self)
         return int(min(self.each(lambda k: fill(pieces, self._own_of(k)))))
 
     def _own_of(self, k: int) -> Packed:
@@ -106,6 +106,20 @@ class Workers:
             answers = self._processes.answers(order, w, self.pace.look_up, is_rough)
             method = (blocks.data.rough if is_rough else blocks.data).method
             scratch.put_answers(method, w, answers.keys(), answers.values())
+
+
+def each(workers: Workers | None, work: Callable[[int], Any]) -> None:
+    """`work(k)` in every thread, or `work(0)` in this one where there are no others."""
+    if workers is not None and workers.has_threads:
+        workers.each(work)
+    else:
+        work(0)
+
+
+def shared_out(begin: int, end: int, workers: Workers | None) -> Pieces:
+    """The positions begin:end in pieces that threads take, or in one."""
+    has_threads = workers is not None and workers.has_threads
+    return Pieces.of(begin, end, PIECES * workers.n_jobs if workers and has_threads else 1)
 
 
 def _may_start() -> bool:

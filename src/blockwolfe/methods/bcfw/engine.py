@@ -301,7 +301,7 @@ class BlockEngine(AcceleratedEngine):
         draws = self._draws.block[begin : begin + size]
         uniform = self._draws.uniform[begin : begin + size]
         order = np.unique(self._drawn(draws, uniform))
-        store, w = self.point.store(order=order), self.asked_w
+        store, w = self.point.store(order=order, workers=self.workers), self.asked_w
         swept = sweep(
             *(blocks, store, w, *self.own),
             order=order,
@@ -368,7 +368,7 @@ class BlockEngine(AcceleratedEngine):
     def refresh(self) -> None:
         """Renew the gap estimates of the iterate, where the certificate is of the average."""
         if self.calls_to_refresh:
-            store = self.point.store()
+            store = self.point.store(workers=self.workers)
             found = sweep(self.blocks, store, self.w, *self.own, workers=self.workers).answers
             self.ledger.renew_gaps(found.gap, float(found.gap.sum()))
             self.certificate_calls += self.calls_to_refresh
