@@ -26,7 +26,7 @@ from tools.fuzz.reproducer import read, save
 ROOT = Path(__file__).parents[1]
 SEED = 20_000_000
 # Cases of each family, a third of them by default.
-CASES = {"problems": 120, "kernels": 60, "kills": 6, "files": 60, "inputs": 60, "general": 90}
+CASES = {"problems": 120, "kernels": 36, "kills": 6, "files": 60, "inputs": 60, "general": 90}
 CASES = {family: some(number) for family, number in CASES.items()}
 SLACK_OVER_LOCAL_SEARCH = 1440742734
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from amount import ALL
 from losing import name_of
 
 SCRIPT = """
@@ -40,8 +41,14 @@ def still_there(processes):
     return [p for p in processes if p.is_running() and name_of(p)]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("engine", ["processes", "ray"])
+@pytest.mark.parametrize(
+    ("engine", "sent"),
+    [
+        ("processes", signal.SIGINT),
+        ("ray", signal.SIGKILL),
+        *([("processes", signal.SIGKILL), ("ray", signal.SIGINT)] if ALL else []),
+    ],
+)
 def test_nothing_is_left(engine, sent, tmp_path):
     """As from a terminal, Ctrl-C reaches all processes of the group; only the main one is killed."""
     if engine == "ray":
