@@ -1,6 +1,7 @@
 """Rounding: sizes are measured before terms cancel, against exact arithmetic."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import blockwolfe as bw
 from blockwolfe.base.rounding import ROUNDING
 from blockwolfe.problem.rounding import magnitudes, resolution
-from blockwolfe.problem.state import initial_state
+from blockwolfe.problem.state import Pull, initial_state
 from blockwolfe.problem.sweep import sweep
 from blockwolfe.results.certificate import Certificate, faced
 from plain_tasks import Labels
@@ -120,6 +121,18 @@ def test_resolution_is_above_the_error(make, kind, size):
         )
         if size == 1.0:
             assert found.resolution <= 1e-12
+
+
+def test_a_dual_far_from_the_weights_has_its_own_rounding():
+    """At w = 0 the primal has next to none, and D is that of v / lam all the same."""
+    problem = chains(0, 1e3, "columns")
+    state = bw.solve(problem, LAM, "bcfw", tol=0.0, max_passes=15, random_state=0).state
+    own = bw.certify(problem, state, LAM)
+    at_zero = replace(state, pull=Pull(LAM, 1.0, -state.v / LAM))
+    found = bw.certify(problem, at_zero, LAM)
+    assert found.dual == own.dual
+    assert found.primal == 3.0
+    assert found.resolution == pytest.approx(own.resolution, rel=0.5)
 
 
 def test_outputs_that_the_oracle_passed_over_count():

@@ -1,5 +1,7 @@
 """Predictions take what training has compiled, whatever form their data have."""
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import scipy.sparse as sp
 import blockwolfe as bw
 import zoo
 from blockwolfe.base import compiled
-from blockwolfe.tasks import part_functions, part_task, sequence, tree
+from blockwolfe.tasks import part_functions, part_task, sequence, sequence_functions, tree
 from blockwolfe.tasks.pieces import decoding_pieces
 
 
@@ -68,6 +70,53 @@ def test_an_oracle_of_a_user_beside_ours():
     for ours, own, again in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, own)
         np.testing.assert_array_equal(ours, again)
+
+
+class OwnRough(bw.tasks.RoughOracle):
+    """Chains by a jitted function of the user's."""
+
+    is_compiled = True
+
+    def answer(self, task, x, y, w):
+        return task.augmented_decode(x, y, w), np.nan
+
+    def compiled(self, task, X, Y):
+        made = task.compiled(X, Y)
+        own = numba.njit(sequence_functions.maximize_pairs.py_func)
+        return replace(made, rough=made.oracles._replace(maximize=own))
+
+
+def of_a_user(what):
+    """The same problem by our functions alone, and with some of the user's."""
+    if what == "rough":
+        X, Y = zoo.chain_data()
+        ours = bw.Problem(bw.tasks.Chain(3), X, Y)
+        return ours, bw.Problem(bw.tasks.Approximate(bw.tasks.Chain(3), OwnRough()), X, Y)
+
+    class Own(bw.tasks.Tree):
+        functions = part_functions.FEATURES
+        own = {what: numba.njit(getattr(functions, what).py_func)} if what in dir(functions) else {}
+        block_features = functions._replace(**own)
+        block_oracles = bw.tasks.Tree.block_oracles
+        if what == "unpack":
+            block_oracles = block_oracles._replace(unpack=numba.njit(block_oracles.unpack.py_func))
+
+    X, Y = zoo.tree_data()
+    return tuple(bw.Problem(task(3), X, Y) for task in (bw.tasks.Tree, Own))
+
+
+@pytest.mark.parametrize("what", [*part_functions.FEATURES._fields, "unpack", "rough"])
+def test_problems_that_differ_in_who_wrote_a_function(what):
+    """Also where training is handed it: with the loop of the other problem it would crash."""
+    ours, own = of_a_user(what)
+    assert ours.blocks.kind != own.blocks.kind
+    assert own.blocks.visited.kind != ours.blocks.kind
+    if what in ("score", "rough"):
+        options = {"tol": 1e-3, "random_state": 0}
+        found = [bw.solve(p, 0.1, "bcfw+gap+pairwise+cache", **options) for p in (ours, own, ours)]
+        for other in found[1:]:
+            assert other.certificate.dual == found[0].certificate.dual
+            np.testing.assert_array_equal(other.w, found[0].w)
 
 
 def test_costs_that_a_worker_has_mapped_are_of_the_same_type():

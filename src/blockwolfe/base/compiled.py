@@ -201,6 +201,11 @@ def _read(path: str) -> bytes:
         os.close(file)
 
 
+def is_own(function: Any) -> bool:
+    """Whether a jitted function is of this package: users' take records by value."""
+    return hasattr(function, "bare")
+
+
 class Piece:
     """A jitted function fixed to one signature: a first-class value for compiled code.
 
@@ -210,10 +215,10 @@ class Piece:
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
-        is_own = hasattr(function, "bare")
-        self.function, self.signature = function, signature if is_own else by_value(signature)
-        self._own = function.bare() if is_own else function  # (a user's is as it is)
-        self._is_late = is_own and signature.return_type is not None
+        is_ours = is_own(function)
+        self.function, self.signature = function, signature if is_ours else by_value(signature)
+        self._own = function.bare() if is_ours else function  # (a user's is as it is)
+        self._is_late = is_ours and signature.return_type is not None
         if not self._is_late:  # (now, so that what numba raises of a user's is raised here)
             _ = self._made
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blockwolfe.base.compiled import Piece
+from blockwolfe.base.compiled import Piece, is_own
 from blockwolfe.base.identity import Identity, identify
 from blockwolfe.base.inner import inner
 from blockwolfe.base.packed import Packed
@@ -118,11 +118,19 @@ class Blocks(TaskBlocks):
 
     @cached_property
     def kind(self) -> Any:
-        """What `compiled.call` takes: the types of the data, or None for interpreted blocks."""
+        """What `compiled.call` takes: the types of the data, or None for interpreted blocks.
+
+        And of all that loops may be handed, whose functions take them: users' take them by value.
+        """
         if not self.is_compiled:
             return None
+        rough = () if self.rough is None else (self.rough.maximize, self.rough.unpack)
+        oracles = (self.oracles.maximize, self.oracles.unpack, *rough)
+        pieces = (*self.features, self.score_some, *oracles)
+        functions = (*(piece.function for piece in pieces), *(self.uncompiled.simplex or ()))
+        whose = "".join("own " if is_own(function) else "user's " for function in functions)
         # (as a string, which is hashed once: types are hashed anew, and slowly, at every call)
-        return str(self.oracles.maximize._numba_type_)
+        return f"{whose}{self.oracles.maximize._numba_type_}"
 
     @cached_property
     def marginals(self) -> Piece:

@@ -9,6 +9,7 @@ From one exact full pass (`sweep`) at one w, and v rebuilt from the block means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,8 +52,9 @@ def primal_of(
     """
     loss, reached = found.answers.loss, found.answers.reach
     largest = np.maximum(reached, _largest_reach(blocks))
-    compared = magnitudes(loss, largest, blocks.norm(w, found.square))
     square = max(found.square, own_square)
+    longest = max(blocks.norm(w, found.square), math.sqrt(max(own_square, 0.0)))
+    compared = magnitudes(loss, largest, longest)
     noise = resolution(blocks.weight, compared, reached, square, ell, lam)
     if blocks.kernel is not None:
         # (of the scores of the corner, the mean and the truth, and in |w|^2)

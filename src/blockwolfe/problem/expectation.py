@@ -123,7 +123,7 @@ def expectations(
     work, scratch = (MarginalWork.of(blocks), blocks.marginal_scratch()) if own is None else own
     out, pace, done = _room(blocks, order), Pace() if pace is None else pace, 0
     args = (blocks.packed_data, order, blocks.truth, w, float(scale), work, scratch, out)
-    kind = (str(oracle._numba_type_), blocks.is_identity)
+    kind = (blocks.kind, str(oracle._numba_type_))
     seam = (oracle, blocks.features.score, blocks.is_identity)
     while done < len(order):
         until = pace.until(done, len(order))
@@ -137,7 +137,7 @@ def prepare(blocks: Blocks, own: tuple[MarginalWork, Any]) -> None:
     """Compile what `expectations` runs, by running it on no block."""
     oracle, none, w = blocks.marginals, np.zeros(0, dtype=np.int64), np.zeros(blocks.n_features)
     args = (blocks.packed_data, none, blocks.truth, w, 1.0, *own, _room(blocks, none))
-    kind = (str(oracle._numba_type_), blocks.is_identity)
+    kind = (blocks.kind, str(oracle._numba_type_))
     call(_fill, kind, (0, 0), oracle, blocks.features.score, blocks.is_identity, *args)
 
 

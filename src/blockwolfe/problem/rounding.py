@@ -4,7 +4,8 @@ A sum of terms t_k is off by at most a few units of the last place of sum_k |t_k
 the sum itself is: what counts is the size of terms *before* they cancel. Every number here is a sum
 of losses and of products of w with features. With R_i a bound on the norms of the terms of which
 the feature vectors of block i (the corner found, the mean, the truth) are sums, R their weighted
-sum, and S_i the larger of R_i and that bound for any output of block i,
+sum, S_i the larger of R_i and that bound for any output of block i, and |w| the length of the
+longer of the weights and those of the dual point (in an accelerated run they are two),
 
     scores of block i       their terms add up to at most |w| R_i       (Cauchy and Schwarz)
     v                       off by e_v = u R in norm

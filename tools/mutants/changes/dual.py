@@ -7,6 +7,7 @@ from tools.mutants.mutant import Mutant
 DIRECTIONS, SEARCH, STOCK = "dual/directions.py", "dual/line_search.py", "dual/stock.py"
 WEIGHTS = "rules/weights.py"
 POINT, LOOK, GROWTH = "dual/point.py", "base/look.py", "dual/growth.py"
+SUMMING = "dual/summing.py"
 SHRINK, WALKING = "dual/shrink.py", "dual/walking.py"
 DENSE = "tests/methods/test_dense.py"
 VISITS = f"{DENSE}::test_every_visit_is_that_of_the_mathematics"
@@ -218,7 +219,7 @@ MUTANTS = [
         DENSE,
     ),
     Mutant(
-        POINT,
+        SUMMING,
         "n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], -share, look, n)",
         "n = meet(lag.part, lag.lag, lag.start[i], lag.length[i], share, look, n)",
         "the average of stored corners is not that of the iterates",
@@ -246,7 +247,7 @@ MUTANTS = [
         AVERAGE,
     ),
     Mutant(
-        POINT,
+        SUMMING,
         "n = meet(truth.part, truth.value, first, n_true, 0.0, look, 0)",
         "n = meet(truth.part, truth.value, first, 0, 0.0, look, 0)",
         "the true parts are not in front, where certificates look for them",
@@ -268,8 +269,8 @@ MUTANTS = [
     ),
     Mutant(
         POINT,
-        "n_met = np.minimum(n_met, blocks.n_parts)",
-        "n_met = np.minimum(n_met, blocks.n_parts - 1)",
+        "return np.minimum(most, blocks.n_parts)",
+        "return np.minimum(most, blocks.n_parts - 1)",
         "room for one part less than a block may have",
         f"{UNIT} {DENSE}",
     ),

@@ -282,7 +282,7 @@ MUTANTS = [
     ),
     Mutant(
         DUAL,
-        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.rebuild()",
+        "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.rebuild(self.workers)",
         "            self._average_w = weights_of(self.blocks, v, point.lam)\n            point.put(v)",
         "steps go on from the average, whose dual point is another",
         "tests/methods/test_dense.py::test_the_average_is_that_of_all_iterates",
