@@ -371,6 +371,29 @@ def test_jitted_oracles_that_break_their_contract():
         solve_with(wrong_return)
 
 
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ((np.zeros(1), [1.0, 2.0]), r"data\[1\] of the CompiledOracle is of type list"),
+        ((np.zeros(1), (0, {"a": 1})), r"data\[1\]\[1\] of the CompiledOracle is of type dict"),
+        ((np.zeros(3, dtype=np.float16),), r"data\[0\] .* is an array of float16"),
+        (np.array([None]), "data of .* is an array of object"),
+        ((object(),), r"data\[0\] .* is of type object"),
+    ],
+)
+def test_data_that_jitted_code_does_not_take(data, found):
+    import numba
+
+    @numba.njit
+    def oracle(data, i, w, index, value):
+        return 0, 0.0
+
+    toy = bw.datasets.toy_problem(10, 3)
+    toy.task.compiled = lambda X, Y: bw.tasks.CompiledOracle(oracle, data, 1)
+    with pytest.raises(bw.InputError, match=f"{found}.*expected a tuple of arrays and numbers"):
+        bw.solve(bw.Problem(toy.task, toy.X, toy.Y), toy.lam)
+
+
 def test_jitted_oracle_that_breaks_its_contract_late():
     """Beyond the examples that are tried beforehand: an error, not an endless loop or a crash."""
     import numba

@@ -47,6 +47,7 @@ def blocks_of_oracle(made: CompiledOracle, oracle: PythonOracle) -> TaskBlocks:
     n_features, size = oracle.n_features, int(made.max_size)
     if not hasattr(made.function, "py_func"):
         raise InputError("the function of a CompiledOracle must be jitted: put @numba.njit on it.")
+    _check_data(made.data)
     _try_oracle(made, size, n_features, len(oracle.X))
     most = np.full(len(oracle.X), size, dtype=np.int64)
     return TaskBlocks(
@@ -63,6 +64,35 @@ def blocks_of_oracle(made: CompiledOracle, oracle: PythonOracle) -> TaskBlocks:
         is_identity=True,
         reads={"oracle": [made.function], "data": [made.data]},
     )
+
+
+def _check_data(data: Any, name: str = "data") -> None:
+    """Refuse what compiled code cannot be handed: lists, dicts, arrays of objects or halves."""
+    if isinstance(data, tuple):
+        for k, member in enumerate(data):
+            _check_data(member, f"{name}[{k}]")
+        return
+    found = f"of type {type(data).__name__}"
+    if isinstance(data, np.ndarray):
+        found = f"an array of {data.dtype}"
+        is_taken = data.dtype.kind != "O" and data.dtype != np.float16
+    else:
+        is_taken = not isinstance(data, (list, set, dict)) and _has_type(data)
+    if not is_taken:
+        raise InputError(
+            f"{name} of the CompiledOracle is {found}, which compiled code does not take; expected "
+            "a tuple of arrays and numbers. Make an array of a list (of lists of unequal length "
+            "two, the second of where each begins), and float32 of half precision."
+        )
+
+
+def _has_type(value: Any) -> bool:
+    """Whether Numba knows what it is."""
+    try:
+        typeof(value)
+    except (ValueError, NotImplementedError):
+        return False
+    return True
 
 
 def _as_piece(made: CompiledOracle) -> Piece:
