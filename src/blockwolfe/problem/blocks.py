@@ -124,13 +124,13 @@ class Blocks(TaskBlocks):
         """
         if not self.is_compiled:
             return None
-        rough = () if self.rough is None else (self.rough.maximize, self.rough.unpack)
-        oracles = (self.oracles.maximize, self.oracles.unpack, *rough)
+        exact, visited = self.oracles, self.rough or self.oracles
+        oracles = (exact.maximize, exact.unpack, visited.maximize, visited.unpack)
         pieces = (*self.features, self.score_some, *oracles)
-        functions = (*(piece.function for piece in pieces), *(self.uncompiled.simplex or ()))
-        whose = "".join("own " if is_own(function) else "user's " for function in functions)
+        functions = [*(piece.function for piece in pieces), *(self.uncompiled.simplex or ())]
+        theirs = [place for place, function in enumerate(functions) if not is_own(function)]
         # (as a string, which is hashed once: types are hashed anew, and slowly, at every call)
-        return f"{whose}{self.oracles.maximize._numba_type_}"
+        return f"{self.oracles.maximize._numba_type_}, users': {theirs}"
 
     @cached_property
     def marginals(self) -> Piece:
